@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
-from typing import Any, overload
+from typing import Any
 
 from msgspec import Struct
 
@@ -24,7 +24,7 @@ GROUP = "prime.providers"
 _log = logging.getLogger(__name__)
 
 
-def _say_nothing(_sentence: str) -> None:
+def say_nothing(_sentence: str) -> None:
     pass
 
 
@@ -40,7 +40,7 @@ class ProviderContext(Struct, frozen=True):
     data: Path
     is_embedded: bool
     options: Mapping[str, Any] | None = None
-    say: Callable[[str], None] = _say_nothing
+    say: Callable[[str], None] = say_nothing
     server: str = ""
 
 
@@ -66,7 +66,7 @@ class InstalledProviders(Sequence[PodProvider]):
     data: Path
     is_embedded: bool = True
     options: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    say: Callable[[str], None] = _say_nothing
+    say: Callable[[str], None] = say_nothing
 
     def __bool__(self) -> bool:
         """Whether there are any: an embedded hub always has its own machine."""
@@ -78,11 +78,7 @@ class InstalledProviders(Sequence[PodProvider]):
     def __iter__(self) -> Iterator[PodProvider]:
         return iter(self._opened)
 
-    @overload
-    def __getitem__(self, index: int) -> PodProvider: ...
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[PodProvider]: ...
-    def __getitem__(self, index: int | slice) -> PodProvider | Sequence[PodProvider]:
+    def __getitem__(self, index: Any) -> Any:
         return self._opened[index]
 
     @cached_property

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from prime_cli.core.errors import EnvironmentFailed, InternalError, NotAllowed, UsageError
 from prime_cli.hub.compute.provider import PodProvider, PodSpec, PodStatus
-from prime_cli.hub.compute.registry import ProviderContext
+from prime_cli.hub.compute.registry import ProviderContext, say_nothing
 from prime_cli.hub.compute.sky.clusters import ClusterFolder, see_at_work, see_settled
 from prime_cli.hub.compute.sky.installation import Catalog, SkyInstallation, read_cached, sentence
 from prime_cli.hub.compute.sky.machines import (
@@ -45,10 +45,6 @@ _SERVER_SENTENCE = (
 )
 
 
-def _nobody_listens(_sentence: str) -> None:
-    pass
-
-
 @dataclass(frozen=True)
 class SkyProvider:
     """Clusters of the SkyPilot of `installation`, with their folders in `folder`.
@@ -62,7 +58,7 @@ class SkyProvider:
     folder: Path
     infra: tuple[str, ...] = ()
     embedded: bool = True
-    say: Callable[[str], None] = _nobody_listens
+    say: Callable[[str], None] = say_nothing
     place: str | None = None
     now: Callable[[], datetime] = lambda: datetime.now(UTC)
 

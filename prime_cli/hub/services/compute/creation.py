@@ -11,7 +11,7 @@ from prime_cli.core.errors import Conflict, NotAllowed, NotFound, PrimeError, Us
 from prime_cli.hub.compute.provider import PodProvider, PodSpec, place_of
 from prime_cli.hub.context import Caller, Hub, timestamp
 from prime_cli.hub.db.tables import members, pod_disks, pod_members, pods
-from prime_cli.hub.services.access import find_own_team, owner_id, require_user
+from prime_cli.hub.services.access import check_label, find_own_team, owner_id, require_user
 from prime_cli.hub.services.audit import record
 from prime_cli.hub.services.compute.access import ADMIN, is_live, keys_for, select_pods
 from prime_cli.hub.services.compute.pod_request import (
@@ -19,8 +19,6 @@ from prime_cli.hub.services.compute.pod_request import (
     check_request,
     choose,
     find_mounts,
-    name_of,
-    price_of,
     read_deadline,
 )
 from prime_cli.hub.services.compute.pods import get_pod
@@ -112,9 +110,11 @@ def create_pod(hub: Hub, caller: Caller, creation: PodCreation) -> Pod:
     require_providers(hub)
     check_request(creation)
     stop_at = read_deadline(hub, creation.stop_at)
-    choice = choose(hub, creation)
-    request, provider = creation.pod, choice.provider
-    price = price_of(choice.offer, creation)
+    request = creation.pod
+    provider, offer = choose(hub, creation)
+    price = offer.hourly(
+        disk=request.disk_size, vcpus=request.vcpus, memory=request.memory, nodes=creation.nodes
+    )
     check_price(request, price)
     owner = find_pod_owner(hub, caller, creation)
     pod_id = str(uuid4())
@@ -123,9 +123,9 @@ def create_pod(hub: Hub, caller: Caller, creation: PodCreation) -> Pod:
         spec = PodSpec(
             tag=tag_of(tag_prefix(hub), pod_id),
             pod_id=pod_id,
-            name=name_of(request, pod_id),
+            name=check_label(request.name or "", "name of a pod") or f"pod-{pod_id[:6]}",
             owner=caller.slug,
-            offer=choice.offer,
+            offer=offer,
             stop_at=stop_at,
             authorized_keys=keys_for(connection, users, request.ssh_key_id or None),
             nodes=creation.nodes,
@@ -134,7 +134,7 @@ def create_pod(hub: Hub, caller: Caller, creation: PodCreation) -> Pod:
             disk_size=request.disk_size,
             image=request.image or None,
             variables={variable.key: variable.value for variable in request.env_vars},
-            disks=find_mounts(hub, connection, caller, creation, choice),
+            disks=find_mounts(hub, connection, caller, creation, provider.name),
         )
     provider.validate_spec(spec)
     with hub.database.write() as connection:
@@ -142,7 +142,7 @@ def create_pod(hub: Hub, caller: Caller, creation: PodCreation) -> Pod:
             raise elsewhere()
         _require_room(connection, owner.user_id)
         require_pod(hub, connection, owner.team_id or owner.user_id)
-        find_mounts(hub, connection, caller, creation, choice)
+        find_mounts(hub, connection, caller, creation, provider.name)
         row = _row(hub, spec, owner) | {
             "provider": provider.name,
             "holder": place_of(provider),
@@ -150,7 +150,7 @@ def create_pod(hub: Hub, caller: Caller, creation: PodCreation) -> Pod:
             "price_hr": price,
         }
         _insert(connection, row, spec, owner)
-        detail = {"provider": provider.name, "offer": choice.offer.cloud_id}
+        detail = {"provider": provider.name, "offer": offer.cloud_id}
         record(hub, connection, caller, "pod.create", pod_id, name=spec.name, **detail)
     _start(hub, provider, spec)
     return get_pod(hub, caller, pod_id)
