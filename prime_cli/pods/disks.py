@@ -6,15 +6,13 @@ from dataclasses import dataclass
 from prime_cli.api.accounts import fetch_all
 from prime_cli.api.client import HubClient
 from prime_cli.core.errors import NotFound
-from prime_cli.pods.listing import Listing, place_words, timestamp
+from prime_cli.pods.listing import UNKNOWN, Listing, place_words, timestamp
 from prime_cli.pods.lookup import match, require_one
 from prime_cli.pods.offers import disk_offer_id
 from prime_cli.wire.disks import Disk, DiskCreation, DiskRequest, check_size, price_of
 from prime_cli.wire.offers import DiskOffer
 from prime_cli.wire.pods import ProviderChoice, TeamChoice
 from prime_cli.wire.queries import PageQuery
-
-_NONE = "N/A"
 
 
 @dataclass(frozen=True)
@@ -109,7 +107,7 @@ def _place(disk: Disk) -> tuple[str | None, str | None]:
 def _location(disk: Disk) -> str:
     """As the official client writes it, with `N/A` for unknown parts."""
     country, data_center = _place(disk)
-    return f"{country or _NONE} ({data_center or _NONE})"
+    return f"{country or UNKNOWN} ({data_center or UNKNOWN})"
 
 
 _SEE = "list offers with `prime availability disks`"

@@ -14,24 +14,23 @@ import msgspec
 from prime_cli.api.client import HubClient
 from prime_cli.core.errors import NotFound, UsageError
 from prime_cli.core.formatting import first_few, pluralize
-from prime_cli.pods.listing import gpu_words, hourly, place_of
+from prime_cli.pods.listing import UNKNOWN, gpu_words, hourly, place_of
 from prime_cli.wire.offers import DiskOffer, GpuOffer, OfferQuery
 
 _LETTERS = 6
-_NOTHING = "N/A"
 
 
 def offer_id(offer: GpuOffer) -> str:
     """The first six hex digits of an MD5 over what tells machines apart, as releases 0.3.20 to 0.18
     of the official client compute it; it names and protects nothing.
     """
-    location = f"{offer.country or _NOTHING} - {offer.data_center or _NOTHING}"
+    location = f"{offer.country or UNKNOWN} - {offer.data_center or UNKNOWN}"
     parts = (
         offer.cloud_id,
         offer.gpu_type,
-        offer.socket or _NOTHING,
+        offer.socket or UNKNOWN,
         location,
-        offer.provider or _NOTHING,
+        offer.provider or UNKNOWN,
         offer.memory.default_count,
         offer.vcpu.default_count,
         offer.gpu_count,

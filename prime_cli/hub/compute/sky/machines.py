@@ -246,15 +246,13 @@ def build_task(order: PodSpec, machine: SkyOffer, now: datetime) -> dict[str, An
         "resources": _resources(order, machine),
         "setup": _setup(order, machine),
     }
-    envs = {} if machine.cloud == "slurm" else {"PRIME_AUTHORIZED_KEYS": _keys(order)}
-    secrets = {"PRIME_ENVIRONMENT": _environment(order)} if order.variables else {}
-    if envs:
-        task["envs"] = envs
-    if secrets:
-        task["secrets"] = secrets
+    if order.variables:
+        task["secrets"] = {"PRIME_ENVIRONMENT": _environment(order)}
     if machine.cloud == "slurm":
         minutes = max(1, math.ceil((order.stop_at - now).total_seconds() / 60))
         task["config"] = {"slurm": {"sbatch_options": {"time": str(minutes)}}}
+    else:
+        task["envs"] = {"PRIME_AUTHORIZED_KEYS": _keys(order)}
     return task
 
 
