@@ -21,7 +21,7 @@ _SECONDS = 10.0
 _TOLERANCE = 0.08
 """nvidia-smi reports what is available to programs: 15360 MiB for a T4 with 16 GB."""
 
-_PUBLISHED = {
+PUBLISHED = {
     "A10": (24,), "A100": (40, 80), "A30": (24,), "A40": (48,), "B200": (180,), "B300": (262,),
     "RTX3070": (8,), "RTX3080": (10,), "RTX3080Ti": (12,), "RTX3090": (24,), "RTX3090Ti": (24,),
     "RTX4070Ti": (12,), "RTX4080": (16,), "RTX4080Ti": (16,), "RTX4090": (24,), "RTX5090": (32,),
@@ -113,7 +113,7 @@ def published_type(name: str, memory: float) -> tuple[str, int, str | None] | No
         if match is None:
             continue
         called = model or match[1].replace(" ", "")
-        for size in _PUBLISHED[called]:
+        for size in PUBLISHED[called]:
             if abs(memory - size) <= _TOLERANCE * size:
                 return f"{called}_{size}GB", size, socket
     return None
