@@ -28,8 +28,8 @@ _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 @dataclass(frozen=True)
-class PodOwner:
-    """The team's id and its slug, and with whom in it the pod is shared; no team is the user."""
+class PodSharing:
+    """The team of a pod (id and slug), and who in it may use the pod; None for a personal pod."""
 
     team_id: str | None = None
     team: str | None = None
@@ -53,7 +53,7 @@ class PodOptions:
     template: str | None = None
     variables: tuple[PodVariable, ...] = field(default=(), repr=False)
     disks: tuple[Disk, ...] = ()
-    owner: PodOwner = PodOwner()
+    sharing: PodSharing = PodSharing()
     life: timedelta | None = None
     nodes: int = 1
     max_price: float | None = None
@@ -150,7 +150,7 @@ class PodPlan:
             "image": self.options.image,
             "variables": [variable.key for variable in self.options.variables],
             "disks": [disk.id for disk in self.options.disks],
-            "team_id": self.options.owner.team_id,
+            "team_id": self.options.sharing.team_id,
             "price_per_hour": self.price,
             "disks_price_per_hour": self.disks_price,
             "stop_at": None if self.stop_at is None else _iso(self.stop_at),
@@ -191,7 +191,7 @@ def creation_request(plan: PodPlan, *, key_id: str | None = None) -> PodCreation
 
     `key_id` is the one public key that opens it, if not all of the user's do.
     """
-    options, offer, owner = plan.options, plan.offer, plan.options.owner
+    options, offer, sharing = plan.options, plan.offer, plan.options.sharing
     return PodCreation(
         pod=PodRequest(
             cloud_id=offer.cloud_id,
@@ -211,12 +211,12 @@ def creation_request(plan: PodPlan, *, key_id: str | None = None) -> PodCreation
         ),
         provider=ProviderChoice(offer.provider),
         disks=[disk.id for disk in options.disks],
-        team=TeamChoice(owner.team_id) if owner.team_id else None,
+        team=TeamChoice(sharing.team_id) if sharing.team_id else None,
         # Spelled both ways: as published, and as released clients write and hubs read it.
-        team_member_ids=list(owner.member_ids),
-        members_in_camel=list(owner.member_ids),
-        shared_with_team=owner.everybody,
-        shared_in_camel=owner.everybody,
+        team_member_ids=list(sharing.member_ids),
+        members_in_camel=list(sharing.member_ids),
+        shared_with_team=sharing.everybody,
+        shared_in_camel=sharing.everybody,
         stop_at=None if plan.stop_at is None else _iso(plan.stop_at),
         nodes=options.nodes,
     )

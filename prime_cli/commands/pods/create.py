@@ -191,7 +191,7 @@ def create(
     )
     asks = session.output.is_interactive and not session.yes
     ours = ends_pods(hub, life=life, nodes=settings.nodes)
-    owner = read_sharing(session, sharing)
+    shared = read_sharing(session, sharing)
     key = find_key(hub, settings.ssh_key)
     offers = fetch_offers(hub, wanted)
     if variables and not ours:
@@ -207,7 +207,7 @@ def create(
         template=settings.custom_template_id,
         variables=variables,
         disks=attached,
-        owner=owner,
+        sharing=shared,
         life=life,
         nodes=settings.nodes,
         max_price=query.max_price,

@@ -11,7 +11,7 @@ from prime_cli.core.completion_cache import remember
 from prime_cli.core.errors import NotAllowed, NotFound, PrimeError, UsageError
 from prime_cli.core.formatting import first_few, format_usd, pluralize
 from prime_cli.pods import ssh_keys
-from prime_cli.pods.creation import TEMPLATE, PodOptions, PodOwner, PodPlan, creation_request
+from prime_cli.pods.creation import TEMPLATE, PodOptions, PodPlan, PodSharing, creation_request
 from prime_cli.pods.listing import UNKNOWN, gpu_words, hourly, join_addresses, moment, place_of
 from prime_cli.pods.lookup import shortest_name
 from prime_cli.pods.offers import explain_no_offer, filter_offers, price_key
@@ -142,7 +142,7 @@ def plan_lines(plan: PodPlan) -> list[tuple[str, str]]:
             ("disk", f"{disk.name or disk.id}, {disk.size} GB, {hourly(disk.price_hr)}")
             for disk in options.disks
         ),
-        ("team", _team(options.owner)),
+        ("team", _team(options.sharing)),
         ("price", _NO_PRICE if plan.price is None else hourly(plan.price)),
         ("stops", _stop(plan)),
         ("billed", _estimate(plan)),
@@ -172,11 +172,11 @@ def running_cost(pod: Pod) -> str:
     return f"`{pod.title}` keeps running at {hourly(pod.price_hr)}{until}"
 
 
-def _team(owner: PodOwner) -> str:
-    team = owner.team or owner.team_id or ""
-    if owner.everybody:
+def _team(sharing: PodSharing) -> str:
+    team = sharing.team or sharing.team_id or ""
+    if sharing.everybody:
         return f"{team}, shared with all members"
-    members = len(owner.member_ids)
+    members = len(sharing.member_ids)
     return f"{team}, shared with {pluralize(members, 'member')}" if members else team
 
 

@@ -8,7 +8,7 @@ from prime_cli.accounts.teams import find_team, list_members
 from prime_cli.core.config.contexts import PERSONAL
 from prime_cli.core.errors import NotFound, UsageError
 from prime_cli.core.options import Option
-from prime_cli.pods.creation import PodOwner
+from prime_cli.pods.creation import PodSharing
 from prime_cli.session import Session
 from prime_cli.terminal.output import Output
 from prime_cli.wire.accounts import Member, Team
@@ -68,7 +68,7 @@ class Sharing(Ownership):
     ] = ()
 
 
-def read_sharing(session: Session, said: Sharing) -> PodOwner:
+def read_sharing(session: Session, said: Sharing) -> PodSharing:
     """What the flags mean on this hub; raises UsageError, and NotFound for a team or a member."""
     shares = sum((said.everybody, said.asked, bool(said.members)))
     if shares > 1:
@@ -83,11 +83,13 @@ def read_sharing(session: Session, said: Sharing) -> PodOwner:
                 "Sharing a pod needs a team",
                 hint="pass `--team-id`, or choose it with `prime switch`",
             )
-        return PodOwner()
+        return PodSharing()
     if said.everybody or not shares:
-        return PodOwner(team.team_id, team.slug, said.everybody)
+        return PodSharing(team.team_id, team.slug, said.everybody)
     picked = _pick_members(session, team, said)
-    return PodOwner(team.team_id, team.slug, member_ids=tuple(member.user_id for member in picked))
+    return PodSharing(
+        team.team_id, team.slug, member_ids=tuple(member.user_id for member in picked)
+    )
 
 
 def _pick_members(session: Session, team: Team, said: Sharing) -> list[Member]:
