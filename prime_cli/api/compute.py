@@ -4,7 +4,7 @@ Collections have a slash at their end, as the public API has published them.
 """
 
 from collections.abc import Sequence
-from typing import Protocol, TypeVar
+from typing import Any, TypeVar
 from urllib.parse import quote
 
 import msgspec
@@ -37,22 +37,22 @@ from prime_cli.wire.pods import (
 from prime_cli.wire.queries import write_query
 from prime_cli.wire.ssh_keys import KeyChange, KeyUpload, SshKey, SshKeyPage
 
-_PAGE = 100
 _MOST_PAGES = 200
 _MOST_BYTES = 16 * 1024 * 1024
 
-
-Offer_co = TypeVar("Offer_co", bound=GpuOffer | DiskOffer, covariant=True)
-Offer = TypeVar("Offer", bound=GpuOffer | DiskOffer)
+Answer = TypeVar("Answer")
 
 
-class AnyOfferPage(Protocol[Offer_co]):
-    """One page of offers of a kind."""
-
-    @property
-    def items(self) -> Sequence[Offer_co]: ...
-    @property
-    def total_count(self) -> int: ...
+def _get(
+    connection: HubConnection,
+    path: str,
+    kind: type[Answer],
+    *,
+    seconds: float | None = None,
+    **query: int | tuple[str, ...],
+) -> Answer:
+    answer = connection.call("GET", path, query=query, most=_MOST_BYTES, seconds=seconds)
+    return answer.read_exactly(kind)
 
 
 class Availability:
@@ -79,9 +79,9 @@ class Availability:
         return answer.convert(answer.body, Summary)
 
     def _all(
-        self, path: str, page_type: type[AnyOfferPage[Offer]], query: OfferQuery | DiskOfferQuery
-    ) -> list[Offer]:
-        found: list[Offer] = []
+        self, path: str, page_type: type[Any], query: OfferQuery | DiskOfferQuery
+    ) -> list[Any]:
+        found: list[Any] = []
         for number in range(1, _MOST_PAGES + 1):
             asked = write_query(msgspec.structs.replace(query, page=number))
             answer = self._connection.call("GET", path, query=asked, most=_MOST_BYTES)
@@ -104,20 +104,17 @@ class Pods:
 
     def page(self, *, offset: int = 0, limit: int = 100, seconds: float | None = None) -> PodPage:
         """One page of existing pods, newest first."""
-        query = {"offset": offset, "limit": limit}
-        return self._connection.call(
-            "GET", "/pods/", query=query, most=_MOST_BYTES, seconds=seconds
-        ).read_exactly(PodPage)
+        return _get(
+            self._connection, "/pods/", PodPage, seconds=seconds, offset=offset, limit=limit
+        )
 
     def get(self, pod_id: str) -> Pod:
         """One pod; raises NotFound."""
-        return self._connection.call("GET", _pod_path(pod_id), most=_MOST_BYTES).read_exactly(Pod)
+        return _get(self._connection, _pod_path(pod_id), Pod)
 
     def states(self, pod_ids: Sequence[str]) -> list[PodState]:
         """The states of pods; missing ones are left out."""
-        query = {"pod_ids": tuple(pod_ids)}
-        answer = self._connection.call("GET", "/pods/status", query=query, most=_MOST_BYTES)
-        return answer.read_exactly(PodStates).data or []
+        return _get(self._connection, "/pods/status", PodStates, pod_ids=tuple(pod_ids)).data or []
 
     def create(self, creation: PodCreation) -> Pod:
         """Rent a pod. Never retried: a lost answer may be that of a rented pod.
@@ -148,22 +145,15 @@ class Pods:
 
         An admin of the hub may end pods that are in none of the admin's own lists. Raises NotFound.
         """
-        answer = self._connection.call("GET", f"{_pod_path(pod_id)}/endable")
-        return answer.read_exactly(Endable)
+        return _get(self._connection, f"{_pod_path(pod_id)}/endable", Endable)
 
     def history(self, *, offset: int = 0, limit: int = 100) -> PastPage:
         """One page of ended pods, most recently ended first."""
-        query = {"offset": offset, "limit": limit}
-        return self._connection.call(
-            "GET", "/pods/history", query=query, most=_MOST_BYTES
-        ).read_exactly(PastPage)
+        return _get(self._connection, "/pods/history", PastPage, offset=offset, limit=limit)
 
     def log(self, pod_id: str, lines: int) -> str:
         """The last lines of a pod's log."""
-        answer = self._connection.call(
-            "GET", f"{_pod_path(pod_id)}/log", query={"tail": lines}, most=_MOST_BYTES
-        )
-        return read_log(answer.read_exactly(object))
+        return read_log(_get(self._connection, f"{_pod_path(pod_id)}/log", object, tail=lines))
 
     def sweep(self, *, dry_run: bool, seconds: float = _END_SECONDS) -> Swept:
         """Find and end pods that cost money needlessly; on hubs with `pods` in their features."""
@@ -186,14 +176,11 @@ class Disks:
 
     def page(self, *, offset: int = 0, limit: int = 100) -> DiskPage:
         """One page, newest first."""
-        query = {"offset": offset, "limit": limit}
-        return self._connection.call("GET", "/disks/", query=query, most=_MOST_BYTES).read_exactly(
-            DiskPage
-        )
+        return _get(self._connection, "/disks/", DiskPage, offset=offset, limit=limit)
 
     def get(self, disk_id: str) -> Disk:
         """One disk; raises NotFound."""
-        return self._connection.call("GET", _disk_path(disk_id)).read_exactly(Disk)
+        return _get(self._connection, _disk_path(disk_id), Disk)
 
     def create(self, creation: DiskCreation) -> Disk:
         """Rent a disk; never retried."""
@@ -225,8 +212,7 @@ class SshKeys:
 
     def page(self, *, offset: int = 0, limit: int = 100) -> SshKeyPage:
         """One page."""
-        query = {"offset": offset, "limit": limit}
-        return self._connection.call("GET", "/ssh_keys/", query=query).read_exactly(SshKeyPage)
+        return _get(self._connection, "/ssh_keys/", SshKeyPage, offset=offset, limit=limit)
 
     def add(self, name: str, public_key: str) -> SshKey:
         """Add a public key that opens the user's pods."""

@@ -1,6 +1,6 @@
 """`prime availability …`."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import msgspec
 import typer
@@ -9,16 +9,19 @@ from prime_cli.commands.base import group
 from prime_cli.commands.options import hub_options, open_session
 from prime_cli.core.formatting import format_usd
 from prime_cli.pods.disks import find_disks
-from prime_cli.pods.offer_choice import explain_no_offer
+from prime_cli.pods.listing import UNKNOWN
 from prime_cli.pods.offer_rows import (
-    UNKNOWN,
-    DiskOfferRow,
-    OfferRow,
     disk_offer_rows,
     gpu_type_rows,
     offer_rows,
 )
-from prime_cli.pods.offers import fetch_offers, filter_offers, read_regions, split_list
+from prime_cli.pods.offers import (
+    explain_no_offer,
+    fetch_offers,
+    filter_offers,
+    read_regions,
+    split_list,
+)
 from prime_cli.wire.offers import DiskOfferQuery, OfferQuery
 
 _HERE = "prime_cli.commands.availability"
@@ -98,22 +101,13 @@ def list_(
             session.output.hint(reason.hint)
 
 
-def _offer_row(offer: OfferRow) -> list[str]:
+def _offer_row(offer: dict[str, Any]) -> list[str]:
     # As `--gpu-type` takes it.
-    name = offer.gpu_type.removesuffix(" (Spot)").replace(" ", "_")
-    cells = [
-        offer.id,
-        f"{name} x{offer.gpu_count}{' spot' if offer.is_spot else ''}",
-        format_usd(offer.price_value, "-"),
-        offer.provider,
-        offer.location,
-        offer.stock_status,
-        offer.vcpus,
-        offer.memory_gb,
-        offer.disk_gb,
-        offer.socket,
-        offer.security,
-    ]
+    name = offer["gpu_type"].removesuffix(" (Spot)").replace(" ", "_")
+    gpu = f"{name} x{offer['gpu_count']}{' spot' if offer['is_spot'] else ''}"
+    more = ("provider", "location", "stock_status", "vcpus", "memory_gb", "disk_gb", "socket")
+    cells = [offer["id"], gpu, format_usd(offer["price_value"], "-")]
+    cells += [offer[field] for field in (*more, "security")]
     return ["-" if cell == UNKNOWN else cell for cell in cells]
 
 
@@ -174,14 +168,8 @@ def disks(
         session.output.say("No such disks are available on this hub now")
 
 
-def _disk_row(disk: DiskOfferRow) -> list[str]:
-    cells = [
-        disk.short_id,
-        disk.provider,
-        disk.location,
-        format_usd(disk.price_value, "-"),
-        disk.max_size,
-        disk.stock_status,
-        disk.is_multinode.lower(),
-    ]
+def _disk_row(disk: dict[str, Any]) -> list[str]:
+    cells = [disk["short_id"], disk["provider"], disk["location"]]
+    cells += [format_usd(disk["price_value"], "-"), disk["max_size"], disk["stock_status"]]
+    cells.append(disk["is_multinode"].lower())
     return ["-" if cell == UNKNOWN else cell for cell in cells]

@@ -7,29 +7,25 @@ import typer
 
 from prime_cli.commands.base import group
 from prime_cli.commands.options import YES, hub_options, open_session
+from prime_cli.commands.pods.listing import ListView, WatchColumns, WatchOpt, show_list
 from prime_cli.commands.pods.teams import Ownership, choose_team
-from prime_cli.commands.pods.watch import WatchColumns, WatchOpt, require_lines
-from prime_cli.commands.pods.watch import watch as go_on
-from prime_cli.core.completion_cache import forget, note, remember
+from prime_cli.core.completion_cache import forget, remember
 from prime_cli.core.errors import Conflict, UsageError
 from prime_cli.core.formatting import first_few, format_usd, pluralize
 from prime_cli.pods.disks import (
-    DiskDetail,
-    DiskListing,
     DiskPlan,
     DiskSpec,
     ListedDisk,
     detailed,
     find_disk,
     fitting_offers,
-    ids_of,
     list_disks,
     place_of,
     plan_disk,
 )
-from prime_cli.pods.formatting import hourly, place_words
+from prime_cli.pods.listing import hourly, place_words, timestamp
+from prime_cli.pods.offers import disk_offer_id
 from prime_cli.session import Session
-from prime_cli.terminal.output import Output
 from prime_cli.wire.disks import Disk, price_of
 from prime_cli.wire.offers import DiskOffer
 from prime_cli.wire.queries import PageQuery
@@ -71,6 +67,12 @@ def _row(disk: ListedDisk, shown_id: str) -> list[str]:
 _COLUMNS = WatchColumns(
     ("Name", "Id", "Size", "Status", "Provider", "Place", "Created", "$/h", "Pods"), _row
 )
+_DISKS = ListView(
+    "disks",
+    _COLUMNS,
+    lambda disks: pluralize(len(disks), "disk") if disks else "",
+    "rent one with `prime disks create --size GB`",
+)
 
 
 @hub_options()
@@ -93,33 +95,7 @@ def list_(
     See also: `prime disks get`, `prime disks create`, `prime availability disks`.
     """
     session = open_session(ctx)
-    if watch:
-        require_lines(session.output, "--watch")
-    hub = session.hub
-
-    def ask() -> DiskListing:
-        listing = list_disks(hub, page)
-        names = [name for disk in listing.disks for name in (disk.name, disk.id) if name]
-        note("disks", names, are_all=not (listing.offset or listing.more))
-        return listing
-
-    if watch:
-        go_on(session, lambda: ask().disks, _COLUMNS, _sum_up)
-    else:
-        _show_disks(session.output, ask())
-
-
-def _show_disks(output: Output, listing: DiskListing) -> None:
-    rows = _COLUMNS.rows(listing.disks, whole_ids=output.mode == "plain")
-    output.table(_COLUMNS.titles, rows, records=listing.disks, page=listing)
-    if listing.more:
-        output.hint(f"{listing.more} more with `--offset {listing.offset + len(rows)}`")
-    elif not rows:
-        output.hint("rent one with `prime disks create --size GB`")
-
-
-def _sum_up(disks: Sequence[ListedDisk]) -> str:
-    return pluralize(len(disks), "disk") if disks else "No disks"
+    show_list(session, _DISKS, lambda hub: list_disks(hub, page), watch=watch)
 
 
 @hub_options()
@@ -138,22 +114,21 @@ def get(
     """
     session = open_session(ctx)
     found = find_disk(session.hub, disk)
-    whole = detailed(found)
-    session.output.show(whole, lines=_disk_lines(whole, place_of(found)))
+    session.output.show(detailed(found), lines=_disk_lines(found))
 
 
-def _disk_lines(disk: DiskDetail, place: str) -> list[tuple[str, str]]:
+def _disk_lines(disk: Disk) -> list[tuple[str, str]]:
     told = [
         ("name", disk.name or "-"),
         ("id", disk.id),
         ("status", disk.status),
         ("size", f"{disk.size} GB"),
-        ("provider", disk.provider),
-        ("place", place),
+        ("provider", disk.provider_type),
+        ("place", place_of(disk)),
         ("price/h", format_usd(disk.price_hr, "-")),
         ("team", disk.team_id or ""),
-        ("created", disk.created_at),
-        ("terminated", disk.terminated_at or ""),
+        ("created", timestamp(disk.created_at)),
+        ("terminated", timestamp(disk.terminated_at or "")),
         ("pods", ", ".join(disk.pods) or "none"),
         ("clusters", ", ".join(disk.clusters)),
     ]
@@ -216,7 +191,7 @@ def create(
 def _choose_offer(session: Session, offers: Sequence[DiskOffer], size: int) -> DiskOffer:
     if len(offers) == 1:
         return offers[0]
-    ids = ids_of(offers)
+    ids = [disk_offer_id(offer) for offer in offers]
     if not session.output.is_interactive:
         raise UsageError(
             f"{len(offers)} kinds of disks match: {', '.join(ids)}",

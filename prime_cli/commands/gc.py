@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+import msgspec
 import typer
 
 from prime_cli.commands.options import YES, DryRunOpt, hub_options, open_session
@@ -11,9 +12,7 @@ from prime_cli.models.gateway.sockets import left_socket_folders, remove_left_so
 from prime_cli.pods.lookup import has_extensions
 from prime_cli.pods.terminate import (
     find_local_files,
-    find_orphans,
     remove_local_files,
-    terminate_orphans,
 )
 from prime_cli.session import Session
 from prime_cli.wire.pods import Leak
@@ -45,12 +44,12 @@ def gc(
     can_be_swept = has_extensions(hub)
     if not can_be_swept:
         session.output.say(f"{hub.host} cannot search for leaks: see `prime pods list`")
-    leaks = find_orphans(hub) if can_be_swept else []
+    leaks = hub.pods.sweep(dry_run=True).leaks if can_be_swept else []
     here = find_local_files(hub, home)
     if not dry_run:
         if any(leak.failure is None for leak in leaks):
             _confirm(session, leaks)
-            leaks = terminate_orphans(hub)
+            leaks = hub.pods.sweep(dry_run=False).leaks
         here = remove_local_files(home, here)
     left = _sweep_sandboxes(session, dry_run=dry_run)
     left += _sweep_sockets(dry_run=dry_run)
@@ -58,7 +57,7 @@ def gc(
 
 
 def _sweep_sandboxes(session: Session, *, dry_run: bool) -> list[Leak]:
-    """Sandboxes past their time, and things of theirs that no sandbox has any more."""
+    """Expired sandboxes, and remains of sandboxes that are gone."""
     if SANDBOXES not in session.hub.capabilities().features:
         return []
     swept = session.hub.sandboxes.sweep(dry_run=dry_run)
@@ -99,18 +98,7 @@ def _described(leak: Leak) -> str:
 
 def _show(session: Session, found: Sequence[Leak], *, dry_run: bool) -> None:
     shown = session.output
-    records = [
-        {
-            "kind": each.kind,
-            "id": each.id,
-            "name": each.name,
-            "provider": each.provider,
-            "owner": each.owner,
-            "ended": each.ended,
-            "failure": each.failure,
-        }
-        for each in found
-    ]
+    records = [msgspec.structs.asdict(each) for each in found]
     if found or shown.is_json:
         page = {"dry_run": dry_run, "leaks": records}
         shown.table(_COLUMNS, [_row(each) for each in found], records=records, page=page)

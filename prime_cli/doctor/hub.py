@@ -11,8 +11,7 @@ from prime_cli.core.formatting import format_duration, pluralize
 from prime_cli.core.http import sends_unencrypted
 from prime_cli.doctor.base import Finding, System, failed, ok, skipped, warned
 from prime_cli.envs.project.starters import starters_are_published
-from prime_cli.pods.formatting import hourly, moment
-from prime_cli.pods.listing import ListedPod, hourly_price, listed
+from prime_cli.pods.listing import ListedPod, hourly, hourly_price, listed, moment
 from prime_cli.pods.lookup import has_extensions
 
 SECONDS = 3.0

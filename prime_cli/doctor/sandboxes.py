@@ -17,11 +17,13 @@ from prime_cli.core.errors import PrimeError, UsageError
 from prime_cli.core.formatting import join_words, pluralize
 from prime_cli.core.paths import home_path
 from prime_cli.doctor.base import Finding, System, ok, skipped, warned
-from prime_cli.hub.compute.engine.entry import ADDRESSES, find_engine, is_on_this_machine
-from prime_cli.hub.compute.engine.limits import (
+from prime_cli.hub.compute.engine.entry import (
+    ADDRESSES,
     NEEDED,
     PODMAN_INFO,
     describe_missing,
+    find_engine,
+    is_on_this_machine,
     missing_limits,
 )
 from prime_cli.hub.sandboxes.bubblewrap.cgroups import (

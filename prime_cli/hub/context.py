@@ -58,16 +58,12 @@ class Caller(Struct, frozen=True):
 
 
 class Hub(Struct, frozen=True):
-    """The parts of one hub application; `tree` is None unless it is embedded.
-
-    `began` is when this process opened it, as the tables keep times.
-    """
+    """The parts of one hub application; `tree` is None unless it is embedded."""
 
     settings: HubSettings
     database: Database
     storage: Storage
     tree: SimpleTree | None
-    began: str
 
     def now(self) -> str:
         """The time as the tables keep it."""
@@ -97,9 +93,8 @@ def open_hub(settings: HubSettings) -> Hub:
         synchronous="NORMAL" if settings.embedded else "FULL",
     )
     files = FileStorage(settings.data / "blobs")
-    began = timestamp(settings.clock())
     if settings.storage is not None:
-        return Hub(settings, database, settings.storage, tree=None, began=began)
+        return Hub(settings, database, settings.storage, tree=None)
     has_index = settings.embedded or settings.file_index
     tree = SimpleTree(settings.data / "simple", files) if has_index else None
-    return Hub(settings, database, files, tree, began)
+    return Hub(settings, database, files, tree)

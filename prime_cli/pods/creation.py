@@ -2,17 +2,15 @@
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from prime_cli.api.client import HubClient
 from prime_cli.core.errors import UsageError
 from prime_cli.core.formatting import first_few
-from prime_cli.pods.formatting import hourly
+from prime_cli.pods.listing import hourly, place_of
 from prime_cli.pods.lookup import has_extensions
-from prime_cli.pods.offer_choice import offer_title
-from prime_cli.pods.offer_rows import place_of
-from prime_cli.pods.offers import offer_id
+from prime_cli.pods.offers import offer_id, offer_title
 from prime_cli.wire.counts import check_count
 from prime_cli.wire.disks import Disk
 from prime_cli.wire.offers import GpuOffer, Spec
@@ -30,11 +28,21 @@ _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 @dataclass(frozen=True)
+class PodSharing:
+    """The team of a pod (id and slug), and who in it may use the pod; None for a personal pod."""
+
+    team_id: str | None = None
+    team: str | None = None
+    everybody: bool = False
+    member_ids: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class PodOptions:
     """What is requested of a pod besides its offer.
 
     Sizes are in GB; None is the offer's default. `life` is how long the pod should last, None if
-    not specified. `team` is the slug of the team, for people.
+    not specified.
     """
 
     name: str
@@ -45,10 +53,7 @@ class PodOptions:
     template: str | None = None
     variables: tuple[PodVariable, ...] = field(default=(), repr=False)
     disks: tuple[Disk, ...] = ()
-    team_id: str | None = None
-    team: str | None = None
-    shared: bool = False
-    member_ids: tuple[str, ...] = ()
+    sharing: PodSharing = PodSharing()
     life: timedelta | None = None
     nodes: int = 1
     max_price: float | None = None
@@ -106,23 +111,20 @@ _HOUR = 3600
 class PodPlan:
     """A pod about to be requested.
 
-    Prices are in USD per hour, for all nodes, and None if unknown. `stop_at` (aware, UTC) is None
+    `options` has the offer's defaults where nothing was chosen. Prices are in USD per hour, for all
+    nodes, and None if unknown. `stop_at` (aware, UTC) is None
     on a hub that ends no pods by itself.
     """
 
     offer: GpuOffer
     options: PodOptions
-    disk_size: int | None
-    vcpus: int | None
-    memory: int | None
-    image: str | None
     price: float | None
     disks_price: float | None
     begun_at: datetime
     stop_at: datetime | None
 
     @property
-    def bill(self) -> float | None:
+    def estimate(self) -> float | None:
         """What it and its disks cost until it stops; None if unknown."""
         if self.stop_at is None or self.price is None or self.disks_price is None:
             return None
@@ -142,17 +144,17 @@ class PodPlan:
             "provider": self.offer.provider,
             "location": place_of(self.offer) or None,
             "name": self.options.name,
-            "disk_size": self.disk_size,
-            "vcpus": self.vcpus,
-            "memory": self.memory,
-            "image": self.image,
+            "disk_size": self.options.disk_size,
+            "vcpus": self.options.vcpus,
+            "memory": self.options.memory,
+            "image": self.options.image,
             "variables": [variable.key for variable in self.options.variables],
             "disks": [disk.id for disk in self.options.disks],
-            "team_id": self.options.team_id,
+            "team_id": self.options.sharing.team_id,
             "price_per_hour": self.price,
             "disks_price_per_hour": self.disks_price,
             "stop_at": None if self.stop_at is None else _iso(self.stop_at),
-            "billed_until_then": self.bill,
+            "billed_until_then": self.estimate,
         }
 
 
@@ -164,28 +166,24 @@ def plan_creation(
     Raises UsageError for the first that the offer does not allow, and for a price above the limit.
     """
     check_name(options.name)
-    disk_size = _size(offer.disk, options.disk_size, "--disk-size")
-    vcpus = _size(offer.vcpu, options.vcpus, "--vcpus")
-    memory = _size(offer.memory, options.memory, "--memory")
-    price = offer.hourly(disk=disk_size, vcpus=vcpus, memory=memory, nodes=options.nodes)
+    options = replace(
+        options,
+        disk_size=_size(offer.disk, options.disk_size, "--disk-size"),
+        vcpus=_size(offer.vcpu, options.vcpus, "--vcpus"),
+        memory=_size(offer.memory, options.memory, "--memory"),
+        image=_image(offer, options),
+    )
+    price = offer.hourly(
+        disk=options.disk_size, vcpus=options.vcpus, memory=options.memory, nodes=options.nodes
+    )
     if options.max_price is not None and (price is None or price > options.max_price):
         raise UsageError(
             f"With these options the pod costs {hourly(price)}, more than the `--max-price` of "
             f"{hourly(options.max_price)}",
             hint="request less, or raise the limit",
         )
-    return PodPlan(
-        offer=offer,
-        options=options,
-        disk_size=disk_size,
-        vcpus=vcpus,
-        memory=memory,
-        image=_image(offer, options),
-        price=price,
-        disks_price=_disks_price(options.disks),
-        begun_at=now,
-        stop_at=now + (options.life or DEFAULT_LIFE) if ends_pods else None,
-    )
+    stop_at = now + (options.life or DEFAULT_LIFE) if ends_pods else None
+    return PodPlan(offer, options, price, _disks_price(options.disks), now, stop_at)
 
 
 def creation_request(plan: PodPlan, *, key_id: str | None = None) -> PodCreation:
@@ -193,7 +191,7 @@ def creation_request(plan: PodPlan, *, key_id: str | None = None) -> PodCreation
 
     `key_id` is the one public key that opens it, if not all of the user's do.
     """
-    options, offer = plan.options, plan.offer
+    options, offer, sharing = plan.options, plan.offer, plan.options.sharing
     return PodCreation(
         pod=PodRequest(
             cloud_id=offer.cloud_id,
@@ -201,11 +199,11 @@ def creation_request(plan: PodPlan, *, key_id: str | None = None) -> PodCreation
             gpu_count=offer.gpu_count,
             socket=offer.socket,
             name=options.name,
-            disk_size=plan.disk_size,
-            vcpus=plan.vcpus,
-            memory=plan.memory,
+            disk_size=options.disk_size,
+            vcpus=options.vcpus,
+            memory=options.memory,
             max_price=options.max_price,
-            image=plan.image,
+            image=options.image,
             custom_template_id=options.template,
             data_center_id=offer.data_center,
             env_vars=list(options.variables),
@@ -213,12 +211,12 @@ def creation_request(plan: PodPlan, *, key_id: str | None = None) -> PodCreation
         ),
         provider=ProviderChoice(offer.provider),
         disks=[disk.id for disk in options.disks],
-        team=TeamChoice(options.team_id) if options.team_id else None,
+        team=TeamChoice(sharing.team_id) if sharing.team_id else None,
         # Spelled both ways: as published, and as released clients write and hubs read it.
-        team_member_ids=list(options.member_ids),
-        members_in_camel=list(options.member_ids),
-        shared_with_team=options.shared,
-        shared_in_camel=options.shared,
+        team_member_ids=list(sharing.member_ids),
+        members_in_camel=list(sharing.member_ids),
+        shared_with_team=sharing.everybody,
+        shared_in_camel=sharing.everybody,
         stop_at=None if plan.stop_at is None else _iso(plan.stop_at),
         nodes=options.nodes,
     )

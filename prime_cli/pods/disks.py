@@ -2,20 +2,17 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from prime_cli.api.accounts import fetch_all
 from prime_cli.api.client import HubClient
 from prime_cli.core.errors import NotFound
-from prime_cli.pods.formatting import place_words, timestamp
+from prime_cli.pods.listing import UNKNOWN, Listing, place_words, timestamp
 from prime_cli.pods.lookup import match, require_one
 from prime_cli.pods.offers import disk_offer_id
 from prime_cli.wire.disks import Disk, DiskCreation, DiskRequest, check_size, price_of
 from prime_cli.wire.offers import DiskOffer
 from prime_cli.wire.pods import ProviderChoice, TeamChoice
 from prime_cli.wire.queries import PageQuery
-
-_NONE = "N/A"
 
 
 @dataclass(frozen=True)
@@ -38,47 +35,11 @@ class ListedDisk:
     pods: tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class DiskListing:
-    """One page of existing disks, oldest first."""
-
-    disks: Sequence[ListedDisk]
-    total_count: int
-    offset: int
-    limit: int
-
-    @property
-    def more(self) -> int:
-        """How many disks come after these."""
-        return max(0, self.total_count - self.offset - len(self.disks))
-
-
-@dataclass(frozen=True)
-class DiskDetail:
-    """Full details of a disk; `info` is its location as its provider gives it."""
-
-    id: str
-    name: str
-    size: int
-    status: str
-    provider: str
-    created_at: str
-    updated_at: str | None
-    terminated_at: str | None
-    price_hr: float | None
-    user_id: str | None
-    team_id: str | None
-    wallet_id: str | None
-    info: dict[str, Any] | None
-    pods: tuple[str, ...]
-    clusters: tuple[str, ...]
-
-
-def list_disks(hub: HubClient, query: PageQuery) -> DiskListing:
-    """The disks of one page; raises NotLoggedIn if the hub does not know the user."""
+def list_disks(hub: HubClient, query: PageQuery) -> Listing[ListedDisk]:
+    """Existing disks, oldest first; raises NotLoggedIn if the hub does not know the user."""
     page = hub.disks.page(offset=query.offset, limit=query.limit)
     disks = sorted(map(listed, page.data), key=lambda disk: disk.created_at)
-    return DiskListing(disks, page.total_count, query.offset, query.limit)
+    return Listing(disks, page.total_count, query.offset, query.limit)
 
 
 def find_disk(hub: HubClient, word: str) -> Disk:
@@ -116,25 +77,19 @@ def listed(disk: Disk) -> ListedDisk:
     )
 
 
-def detailed(disk: Disk) -> DiskDetail:
-    """Everything known about a disk."""
-    return DiskDetail(
-        id=disk.id,
-        name=disk.name,
-        size=disk.size,
-        status=disk.status,
-        provider=disk.provider_type,
-        created_at=timestamp(disk.created_at),
-        updated_at=timestamp(disk.updated_at) if disk.updated_at else None,
-        terminated_at=timestamp(disk.terminated_at) if disk.terminated_at else None,
-        price_hr=disk.price_hr,
-        user_id=disk.user_id,
-        team_id=disk.team_id,
-        wallet_id=disk.wallet_id,
-        info=disk.info,
-        pods=tuple(disk.pods),
-        clusters=tuple(disk.clusters),
-    )
+def detailed(disk: Disk) -> dict[str, object]:
+    """A disk for scripts; `info` is its location as its provider gives it."""
+    times = ("created_at", "updated_at", "terminated_at")
+    others = ("price_hr", "user_id", "team_id", "wallet_id", "info", "pods", "clusters")
+    return {
+        "id": disk.id,
+        "name": disk.name,
+        "size": disk.size,
+        "status": disk.status,
+        "provider": disk.provider_type,
+        **{name: timestamp(when) if (when := getattr(disk, name)) else when for name in times},
+        **{name: getattr(disk, name) for name in others},
+    }
 
 
 def place_of(disk: Disk) -> str:
@@ -152,7 +107,7 @@ def _place(disk: Disk) -> tuple[str | None, str | None]:
 def _location(disk: Disk) -> str:
     """As the official client writes it, with `N/A` for unknown parts."""
     country, data_center = _place(disk)
-    return f"{country or _NONE} ({data_center or _NONE})"
+    return f"{country or UNKNOWN} ({data_center or UNKNOWN})"
 
 
 _SEE = "list offers with `prime availability disks`"
@@ -219,8 +174,3 @@ def plan_disk(offer: DiskOffer, options: DiskSpec, team_id: str | None) -> DiskP
     team = TeamChoice(team_id) if team_id else None
     creation = DiskCreation(request, ProviderChoice(offer.provider), team)
     return DiskPlan(offer, creation, price_of(offer.spec, options.size))
-
-
-def ids_of(offers: Sequence[DiskOffer]) -> list[str]:
-    """Their six letters."""
-    return [disk_offer_id(offer) for offer in offers]

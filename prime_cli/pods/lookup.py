@@ -1,13 +1,18 @@
-"""Find the pod, disk or key named on the command line among all on a hub."""
+"""The pod, disk or key that a word means, and pods of the history."""
 
 from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
 from typing import Protocol, TypeVar
+
+import msgspec
+from msgspec import UNSET, UnsetType
 
 from prime_cli.api.accounts import fetch_all
 from prime_cli.api.client import HubClient
 from prime_cli.core.errors import NotFound, UsageError
-from prime_cli.pods.formatting import gpu_words, timestamp
-from prime_cli.wire.pods import FEATURE, Pod
+from prime_cli.pods.listing import Listing, gpu_words, moment, timestamp
+from prime_cli.wire.pods import FEATURE, TERMINATED, PastPod, Pod
+from prime_cli.wire.queries import PageQuery
 
 _SHORTEST_BEGINNING = 4
 _MOST_LISTED = 20
@@ -94,3 +99,99 @@ def _label(pod: Pod) -> str:
 def has_extensions(hub: HubClient) -> bool:
     """Whether the hub ends pods at their deadline, creates several nodes, and can sweep."""
     return FEATURE in hub.capabilities().features
+
+
+# --- History ---
+
+_PAGE = 100
+_MOST = 10_000
+_MINUTE, _HOUR, _DAY = 60, 3600, 24 * 3600
+
+
+@dataclass(frozen=True)
+class HistoryMatch:
+    """A pod of the history, and how many ended after it."""
+
+    pod: PastPod
+    position: int
+
+
+class LastState(msgspec.Struct, frozen=True):
+    """How a pod ended, if its hub still knows."""
+
+    status: str = TERMINATED
+    installation_error: str | UnsetType = UNSET
+
+
+def list_ended(hub: HubClient, query: PageQuery) -> Listing[PastPod]:
+    """One page of the history; raises NotLoggedIn if the hub does not know the user."""
+    page = hub.pods.history(offset=query.offset, limit=query.limit)
+    return Listing(page.data, page.total_count, query.offset, query.limit)
+
+
+def find_present_or_past(hub: HubClient, word: str) -> Pod | HistoryMatch:
+    """The pod named by `word`, or else the most recently ended one of that name.
+
+    Raises NotFound, and UsageError if several existing pods match.
+    """
+    try:
+        return find_pod(hub, word)
+    except NotFound:
+        found = find_ended(hub, word)
+        if found is None:
+            raise
+        return found
+
+
+def find_ended(hub: HubClient, word: str) -> HistoryMatch | None:
+    """The most recently ended pod with this id, name or beginning of an id."""
+    position, best = 0, None
+    while position < _MOST:
+        page = hub.pods.history(offset=position, limit=_PAGE)
+        for pod in page.data:
+            if pod.id == word:
+                return HistoryMatch(pod, position)
+            if best is None and (pod.name == word or begins_id(word, pod.id)):
+                best = HistoryMatch(pod, position)
+            position += 1
+        if not page.data or position >= page.total_count:
+            break
+    return best
+
+
+def read_last_state(hub: HubClient, pod_id: str) -> LastState:
+    """How a pod of the history ended: in an ERROR, or by request."""
+    try:
+        pod = hub.pods.get(pod_id)
+    except NotFound:
+        return LastState()
+    return LastState(pod.status, pod.installation_failure or UNSET)
+
+
+def history_record(pod: PastPod) -> dict[str, object]:
+    """A pod of the history for scripts, amounts in USD.
+
+    `duration` is as `12m`, `1.5h` or `2.0d`, the official client's form.
+    """
+    return {
+        "id": pod.id,
+        "name": pod.name,
+        "provider": pod.provider_type,
+        "gpu": gpu_words(pod.gpu_name, pod.gpu_count),
+        "created_at": timestamp(pod.created_at),
+        "terminated_at": timestamp(pod.terminated_at) if pod.terminated_at else None,
+        "duration": _duration(pod),
+        "price_per_hour": pod.price_hr,
+        "total_cost": pod.total_billed_price,
+        "team_id": pod.team_id,
+    }
+
+
+def _duration(pod: PastPod) -> str | None:
+    begun, gone = moment(pod.created_at), moment(pod.terminated_at)
+    if begun is None or gone is None:
+        return None
+    seconds = (gone - begun).total_seconds()
+    if seconds < _HOUR:
+        return f"{int(seconds / _MINUTE)}m"
+    return f"{seconds / _HOUR:.1f}h" if seconds < _DAY else f"{seconds / _DAY:.1f}d"

@@ -3,56 +3,15 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import inf
+from typing import Any
 
 from prime_cli.core.formatting import format_range
-from prime_cli.pods.formatting import place_words
+from prime_cli.pods.listing import UNKNOWN
 from prime_cli.pods.offers import disk_offer_id, offer_id, price_key
 from prime_cli.wire.offers import DiskOffer, GpuOffer, Spec, Summary
 
-UNKNOWN = "N/A"
-"""How the official client writes unknown values."""
-
 _COMMUNITY = "community_cloud"
 _PRICES = ("communityPrice", "onDemand", "spotPrice")
-
-
-@dataclass(frozen=True)
-class OfferRow:
-    """An offer, or several that differ only in vCPUs and memory (`8-16`); prices in USD per hour.
-
-    `gpu_type` is for people; `price_value` is None if no price is known.
-    """
-
-    id: str
-    cloud_id: str
-    gpu_type: str
-    gpu_count: int
-    socket: str
-    provider: str
-    location: str
-    stock_status: str
-    price_per_hour: str
-    price_value: float | None
-    security: str
-    vcpus: str
-    memory_gb: str
-    disk_gb: str
-    gpu_memory: int
-    is_spot: bool | None
-
-
-@dataclass(frozen=True)
-class DiskOfferRow:
-    """A kind of disk; `price` is in USD per GB and hour, `max_size` in GB."""
-
-    short_id: str
-    provider: str
-    location: str
-    stock_status: str
-    price: str
-    price_value: float | None
-    max_size: str
-    is_multinode: str
 
 
 @dataclass(frozen=True)
@@ -64,16 +23,20 @@ class GpuTypeRow:
     cheapest: float | None
 
 
-def offer_rows(offers: Iterable[GpuOffer], *, group: bool) -> list[OfferRow]:
-    """The offers by price; `group` merges those with equal provider, place and price."""
+def offer_rows(offers: Iterable[GpuOffer], *, group: bool) -> list[dict[str, Any]]:
+    """The offers for scripts by price, in USD per hour; `price_value` is None if it is not known.
+
+    `group` merges those with equal provider, place and price, which may differ in vCPUs and memory
+    (`8-16`).
+    """
     groups: dict[object, list[GpuOffer]] = {}
     for offer in sorted(offers, key=price_key):
         groups.setdefault(_alike(offer) if group else offer_id(offer), []).append(offer)
     return [_shown(alike) for alike in groups.values()]
 
 
-def disk_offer_rows(offers: Iterable[DiskOffer]) -> list[DiskOfferRow]:
-    """The kinds of disks, cheapest first."""
+def disk_offer_rows(offers: Iterable[DiskOffer]) -> list[dict[str, Any]]:
+    """The kinds of disks for scripts, cheapest first; `price` is in USD per GB and hour."""
     return [_shown_disk(offer) for offer in sorted(offers, key=_by_disk_price)]
 
 
@@ -88,11 +51,6 @@ def gpu_type_rows(summary: Summary) -> list[GpuTypeRow]:
 def price_text(price: float | None) -> str:
     """`$1.65`, formatted as in the official client."""
     return UNKNOWN if price is None else f"${price:.2f}"
-
-
-def place_of(offer: GpuOffer) -> str:
-    """`US (US-KS-2)`, or as much of that as is known; empty for a local machine."""
-    return place_words(offer.country, offer.data_center)
 
 
 def _place(country: str | None, data_center: str | None) -> str:
@@ -112,27 +70,27 @@ def _alike(offer: GpuOffer) -> tuple[object, ...]:
     )
 
 
-def _shown(alike: Sequence[GpuOffer]) -> OfferRow:
+def _shown(alike: Sequence[GpuOffer]) -> dict[str, Any]:
     offer = alike[0]
     name = offer.gpu_type.replace("_", " ")
-    return OfferRow(
-        id=offer_id(offer),
-        cloud_id=offer.cloud_id,
-        gpu_type=f"{name} (Spot)" if offer.is_spot else name,
-        gpu_count=offer.gpu_count,
-        socket=offer.socket or UNKNOWN,
-        provider=offer.provider or UNKNOWN,
-        location=offer.country or UNKNOWN,
-        stock_status=offer.stock_status,
-        price_per_hour=price_text(offer.prices.price),
-        price_value=offer.prices.price,
-        security="community" if offer.security == _COMMUNITY else "datacenter",
-        vcpus=_range([each.vcpu for each in alike]),
-        memory_gb=_range([each.memory for each in alike]),
-        disk_gb=_open_end(offer.disk),
-        gpu_memory=offer.gpu_memory,
-        is_spot=offer.is_spot,
-    )
+    return {
+        "id": offer_id(offer),
+        "cloud_id": offer.cloud_id,
+        "gpu_type": f"{name} (Spot)" if offer.is_spot else name,
+        "gpu_count": offer.gpu_count,
+        "socket": offer.socket or UNKNOWN,
+        "provider": offer.provider or UNKNOWN,
+        "location": offer.country or UNKNOWN,
+        "stock_status": offer.stock_status,
+        "price_per_hour": price_text(offer.prices.price),
+        "price_value": offer.prices.price,
+        "security": "community" if offer.security == _COMMUNITY else "datacenter",
+        "vcpus": _range([each.vcpu for each in alike]),
+        "memory_gb": _range([each.memory for each in alike]),
+        "disk_gb": _open_end(offer.disk),
+        "gpu_memory": offer.gpu_memory,
+        "is_spot": offer.is_spot,
+    }
 
 
 def _range(specs: Sequence[Spec]) -> str:
@@ -149,18 +107,18 @@ def _open_end(spec: Spec) -> str:
     return f"{spec.default_count}+" if more else str(spec.default_count)
 
 
-def _shown_disk(offer: DiskOffer) -> DiskOfferRow:
+def _shown_disk(offer: DiskOffer) -> dict[str, Any]:
     spec = offer.spec
-    return DiskOfferRow(
-        short_id=disk_offer_id(offer),
-        provider=offer.provider,
-        location=_place(offer.country, offer.data_center),
-        stock_status=offer.stock_status,
-        price=UNKNOWN if spec.price_per_unit is None else f"${spec.price_per_unit:.8f}",
-        price_value=spec.price_per_unit,
-        max_size=UNKNOWN if spec.max_count is None else str(spec.max_count),
-        is_multinode="Yes" if offer.is_multinode else "No",
-    )
+    return {
+        "short_id": disk_offer_id(offer),
+        "provider": offer.provider,
+        "location": _place(offer.country, offer.data_center),
+        "stock_status": offer.stock_status,
+        "price": UNKNOWN if spec.price_per_unit is None else f"${spec.price_per_unit:.8f}",
+        "price_value": spec.price_per_unit,
+        "max_size": UNKNOWN if spec.max_count is None else str(spec.max_count),
+        "is_multinode": "Yes" if offer.is_multinode else "No",
+    }
 
 
 def _by_disk_price(offer: DiskOffer) -> tuple[float, str]:

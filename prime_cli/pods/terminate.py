@@ -6,12 +6,13 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
+import msgspec
+
 from prime_cli.api.client import HubClient
 from prime_cli.core.errors import NotFound, PartialResult, PrimeError, Unreachable, UsageError
 from prime_cli.core.progress import Progress, Task
-from prime_cli.pods.history import HistoryMatch, find_present_or_past
 from prime_cli.pods.listing import billed_so_far
-from prime_cli.pods.lookup import has_extensions
+from prime_cli.pods.lookup import HistoryMatch, find_present_or_past, has_extensions
 from prime_cli.pods.ssh.config import ReachedPod, forget_pod, list_reached_pods
 from prime_cli.wire.pods import DELETING, TERMINATED, Endable, Leak, Pod
 
@@ -175,7 +176,7 @@ def _find_target(hub: HubClient, word: str) -> TerminationTarget | Termination:
             raise
         return _target_of(known)
     if isinstance(found, HistoryMatch):
-        return Termination(found.pod.id, found.pod.name, TERMINATED, found.pod.total_cost)
+        return Termination(found.pod.id, found.pod.name, TERMINATED, found.pod.total_billed_price)
     return TerminationTarget(found)
 
 
@@ -192,35 +193,16 @@ def _find_anothers(hub: HubClient, pod_id: str) -> Endable | None:
 def _target_of(known: Endable) -> TerminationTarget | Termination:
     if known.terminated_at is not None:
         return Termination(known.id, known.name, TERMINATED, billed=None, owner=known.owner)
-    pod = Pod(
-        id=known.id,
-        gpu_name=known.gpu_name,
-        gpu_count=known.gpu_count,
-        status=known.status,
-        name=known.name,
-        provider_type=known.provider_type,
-        created_at=known.created_at,
-        price_hr=known.price_hr,
-        nodes=known.nodes,
-    )
-    return TerminationTarget(pod, known.owner)
+    values = msgspec.structs.asdict(known)
+    del values["owner"]
+    return TerminationTarget(Pod(**values), known.owner)
 
 
 KIND_HERE = "ssh alias and host keys"
 
 
-def find_orphans(hub: HubClient) -> Sequence[Leak]:
-    """What costs money, or takes space, needlessly; ends nothing."""
-    return hub.pods.sweep(dry_run=True).leaks
-
-
-def terminate_orphans(hub: HubClient) -> Sequence[Leak]:
-    """The same, ended if possible."""
-    return hub.pods.sweep(dry_run=False).leaks
-
-
 def find_local_files(hub: HubClient, home: Path) -> list[Leak]:
-    """Files below prime's `home` for this hub's ended pods; those of other hubs are left out."""
+    """Files below prime's `home` for ended pods of this hub, not of other hubs."""
     return [
         Leak(kind=KIND_HERE, id=known.pod_id, provider="this machine")
         for known in list_reached_pods(home)

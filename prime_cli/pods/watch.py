@@ -18,8 +18,8 @@ from prime_cli.core.errors import (
 from prime_cli.core.formatting import format_duration
 from prime_cli.core.progress import Progress, Task
 from prime_cli.pods.disks import ListedDisk
-from prime_cli.pods.history import HistoryMatch
 from prime_cli.pods.listing import ListedPod, updated
+from prime_cli.pods.lookup import HistoryMatch
 from prime_cli.wire import pods as wire
 from prime_cli.wire.pods import TERMINATED, Pod
 

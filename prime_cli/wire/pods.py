@@ -218,6 +218,10 @@ class PodState(msgspec.Struct, rename="camel"):
     installation_progress: int | None = None
 
 
+STATE_FIELDS = tuple(name for name in PodState.__struct_fields__ if name != "pod_id")
+"""What a PodState and a Pod have alike."""
+
+
 class PodStateQuery(msgspec.Struct, frozen=True):
     """The pods of `GET /pods/status`."""
 
@@ -279,6 +283,11 @@ class PastPod(msgspec.Struct, rename="camel"):
     user_id: str | None = None
     team_id: str | None = None
     total_billed_price: float | None = None
+
+    @property
+    def title(self) -> str:
+        """Its name, else its id."""
+        return self.name or self.id
 
 
 class PastSortKey(StrEnum):

@@ -137,9 +137,8 @@ ALLOWED = {
     "serving/launch.py": "an engine, which goes on; without our keys but those it is meant to have",
     "training/adapters/rllm.py": "prime and verl, in a project of the user's, without our package",
     "serving/guard.py": "the same engine, with the variables that the guard was given",
-    "pods/ssh/copy.py": "scp, which shows its progress at the terminal",
-    "pods/ssh/exec.py": "ssh, which goes on in our place",
-    "hub/compute/sky/driver/sky_clusters.py": "for a Python without us, with the variables it got",
+    "pods/ssh/exec.py": "ssh in our place, and scp, which shows its progress at the terminal",
+    "hub/compute/sky/driver/run.py": "for a Python without us, with the variables it got",
 }
 
 

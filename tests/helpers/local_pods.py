@@ -12,8 +12,7 @@ from typing import Any, TypeVar
 
 import psutil
 
-from prime_cli.hub.compute.local.folder import PodFolder
-from prime_cli.hub.compute.local.processes import end_processes, members
+from prime_cli.hub.compute.local.folder import PodFolder, end_processes, members
 from prime_cli.hub.compute.local.provider import LocalProvider
 from prime_cli.hub.compute.provider import PodSpec, PodStatus
 from prime_cli.wire.offers import GpuOffer

@@ -37,7 +37,7 @@ def planned(offer: GpuOffer = A100, *, ours: bool = True, **options: Any) -> Pod
 
 def test_the_total_is_price_times_hours() -> None:
     plan = planned(life=timedelta(hours=2))
-    assert (plan.price, plan.bill) == (1.65, 3.3)
+    assert (plan.price, plan.estimate) == (1.65, 3.3)
     assert plan.stop_at == NOW + timedelta(hours=2)
     assert plan.summary["stop_at"] == "2026-11-21T14:00:00Z"
 
@@ -48,7 +48,7 @@ def test_it_exists_for_a_day_by_default() -> None:
 
 def test_a_hub_without_deadlines_gets_only_published_fields() -> None:
     plan = planned(ours=False)
-    assert (plan.stop_at, plan.bill) == (None, None)
+    assert (plan.stop_at, plan.estimate) == (None, None)
     sent = msgspec.to_builtins(creation_request(plan))
     assert not {"stopAt", "nodes"} & sent.keys()
 
@@ -57,7 +57,7 @@ def test_more_disk_nodes_and_other_disks_cost_more() -> None:
     plan = planned(disk_size=1120, nodes=2, disks=(Disk("d1", price_hr=0.5),))
     assert plan.price == pytest.approx((1.65 + 1000 * 0.00014) * 2)
     assert plan.disks_price == 0.5
-    assert plan.bill == pytest.approx(((1.65 + 0.14) * 2 + 0.5) * 24)
+    assert plan.estimate == pytest.approx(((1.65 + 0.14) * 2 + 0.5) * 24)
 
 
 def test_a_disk_that_is_not_in_the_price_is_paid_from_its_first_gigabyte() -> None:
@@ -74,7 +74,7 @@ def test_a_disk_that_is_not_in_the_price_is_paid_from_its_first_gigabyte() -> No
     ],
 )
 def test_an_unknown_price_is_not_zero(plan: PodPlan) -> None:
-    assert plan.bill is None
+    assert plan.estimate is None
 
 
 @pytest.mark.parametrize(
@@ -109,7 +109,7 @@ def test_the_request_is_the_offer_with_its_defaults() -> None:
 
 
 def test_the_default_may_be_named_also_where_nothing_is_left_open() -> None:
-    assert planned(vcpus=14).vcpus == 14
+    assert planned(vcpus=14).options.vcpus == 14
 
 
 @given(st.from_regex(r"[A-Za-z_][A-Za-z0-9_]{0,20}", fullmatch=True), st.text())
@@ -139,5 +139,5 @@ def test_names_are_derived_from_the_gpu_and_unique() -> None:
 
 def test_an_empty_spec_leaves_everything_to_the_hub() -> None:
     bare = msgspec.structs.replace(A100, disk=Spec(), vcpu=Spec(), memory=Spec(), images=())
-    plan = planned(bare)
+    plan = planned(bare).options
     assert (plan.disk_size, plan.vcpus, plan.memory, plan.image) == (None, None, None, None)

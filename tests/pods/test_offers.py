@@ -4,14 +4,12 @@ import msgspec
 import pytest
 
 from prime_cli.core.errors import NotFound, UsageError
-from prime_cli.pods.offer_choice import (
+from prime_cli.pods.offer_rows import gpu_type_rows, offer_rows
+from prime_cli.pods.offers import (
     accepting_variables,
     choose_cheapest,
     choose_named,
     explain_no_offer,
-)
-from prime_cli.pods.offer_rows import gpu_type_rows, offer_rows
-from prime_cli.pods.offers import (
     filter_offers,
     match_types,
     offer_id,
@@ -92,8 +90,8 @@ def test_options_may_be_repeated_and_hold_several() -> None:
 def test_similar_offers_are_one_with_the_range_of_what_differs() -> None:
     larger = changed(A100, vcpu=Spec(default_count=28), memory=Spec(default_count=250))
     (one,) = offer_rows([A100, larger], group=True)
-    assert (one.vcpus, one.memory_gb, one.disk_gb) == ("14-28", "125-250", "120+")
-    assert one.id in (offer_id(A100), offer_id(larger))
+    assert (one["vcpus"], one["memory_gb"], one["disk_gb"]) == ("14-28", "125-250", "120+")
+    assert one["id"] in (offer_id(A100), offer_id(larger))
     assert len(offer_rows([A100, larger], group=False)) == 2
 
 

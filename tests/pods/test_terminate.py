@@ -9,7 +9,7 @@ import pytest
 from prime_cli.api.client import HubClient
 from prime_cli.core.errors import PartialResult
 from prime_cli.core.progress import Silent
-from prime_cli.pods.history import find_ended
+from prime_cli.pods.lookup import find_ended
 from prime_cli.pods.terminate import WAIT_SECONDS, TerminationTarget, terminate_pods
 from prime_cli.pods.watch import follow_log
 from prime_cli.wire.pods import Pod

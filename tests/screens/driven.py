@@ -59,14 +59,14 @@ QUESTIONS = {
         f"{_LOGIN}::test_an_invitation_is_pasted_and_a_name_typed"
     ),
     ("commands/login.py", "Key"): f"{_LOGIN}::test_a_key_that_is_typed_is_not_seen",
-    ("commands/pods/prompts.py", "Which GPU?"): _CHOOSING,
-    ("commands/pods/prompts.py", "How many?"): _CHOOSING,
-    ("commands/pods/prompts.py", "Whose?"): _CHOOSING,
-    ("commands/pods/prompts.py", "Which image?"): _CHOOSING,
-    ("commands/pods/prompts.py", "f'{what}, {least}-{most}{of_unit}?'"): (
+    ("commands/pods/creation.py", "Which GPU?"): _CHOOSING,
+    ("commands/pods/creation.py", "How many?"): _CHOOSING,
+    ("commands/pods/creation.py", "Whose?"): _CHOOSING,
+    ("commands/pods/creation.py", "Which image?"): _CHOOSING,
+    ("commands/pods/creation.py", "f'{what}, {least}-{most}{of_unit}?'"): (
         f"{_RENTING}::test_an_invalid_size_is_refused"
     ),
-    ("commands/pods/prompts.py", "Who may use it? Numbers with commas"): (
+    ("commands/pods/teams.py", "Who may use it? Numbers with commas"): (
         f"{_RENTING}::test_members_are_picked_by_their_numbers"
     ),
     ("commands/pods/create.py", "Create "): f"{_RENTING}::test_a_pod_is_made_after_a_yes",

@@ -2,18 +2,27 @@
 
 import os
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from typing import Annotated
 
 import msgspec
 import typer
 
 from prime_cli.commands.options import YES, DryRunOpt, hub_options, open_session, panel_order
-from prime_cli.commands.pods.create_options import PANELS, OfferName, PodSettings, Waiting
-from prime_cli.commands.pods.creation import Order, find_key, make, make_and_wait, named, plan_lines
-from prime_cli.commands.pods.prompts import ask_offer, ask_open
+from prime_cli.commands.pods.creation import (
+    Order,
+    ask_offer,
+    ask_open,
+    find_key,
+    make,
+    named,
+    plan_lines,
+)
 from prime_cli.commands.pods.teams import Sharing, read_sharing
 from prime_cli.core.errors import UsageError
 from prime_cli.core.formatting import parse_duration, pluralize
+from prime_cli.core.options import Option
 from prime_cli.pods.creation import (
     PodOptions,
     PodPlan,
@@ -24,11 +33,122 @@ from prime_cli.pods.creation import (
 )
 from prime_cli.pods.disks import find_disks
 from prime_cli.pods.lookup import all_pods
-from prime_cli.pods.offer_choice import accepting_variables, choose_cheapest, choose_named
-from prime_cli.pods.offers import fetch_offers, read_regions, split_list
+from prime_cli.pods.offers import (
+    accepting_variables,
+    choose_cheapest,
+    choose_named,
+    fetch_offers,
+    read_regions,
+    split_list,
+)
 from prime_cli.session import Session
 from prime_cli.wire.offers import GpuOffer, MachineQuery, OfferQuery
 from prime_cli.wire.pods import LONGEST_LIFE
+
+# --- Options ---
+
+MACHINE, POD, TEAM, WAITING = PANELS = ("Machine", "Pod", "Team", "Waiting")
+"""Headings of the help of `prime pods create`, in their order."""
+
+
+@dataclass(frozen=True)
+class OfferName:
+    """The offer that is named, by one id or the other."""
+
+    id: Annotated[
+        str | None, Option("The id of an offer in `prime availability list`.", metavar="ID")
+    ] = None
+    cloud_id: Annotated[
+        str | None, Option("The provider's id of an offer.", metavar="ID", panel=MACHINE)
+    ] = None
+
+
+@dataclass(frozen=True)
+class PodSettings:
+    """How the pod is set up; None leaves it to the offer."""
+
+    spot: Annotated[
+        bool | None,
+        Option(
+            "Accept a machine that may be reclaimed at any time.",
+            names=("--spot/--no-spot",),
+            panel=MACHINE,
+        ),
+    ] = None
+    name: Annotated[
+        str | None,
+        Option(
+            "Letters, digits and dashes.",
+            metavar="NAME",
+            show_default="from the GPU type",
+            panel=POD,
+        ),
+    ] = None
+    disk_size: Annotated[
+        int | None, Option("Size of its disk.", metavar="GB", panel=MACHINE, least=1)
+    ] = None
+    vcpus: Annotated[int | None, Option("Its vCPUs.", metavar="N", panel=MACHINE, least=1)] = None
+    memory: Annotated[int | None, Option("Its memory.", metavar="GB", panel=MACHINE, least=1)] = (
+        None
+    )
+    image: Annotated[
+        str | None, Option("One of the offer's images.", metavar="IMAGE", panel=POD)
+    ] = None
+    custom_template_id: Annotated[
+        str | None, Option("Your template, with --image custom_template.", metavar="ID", panel=POD)
+    ] = None
+    disks: Annotated[
+        tuple[str, ...], Option("A disk to attach; repeatable.", metavar="DISK", panel=POD)
+    ] = ()
+    env: Annotated[
+        tuple[str, ...],
+        Option(
+            "A variable for its processes, KEY alone from your environment; may be repeated.",
+            metavar="KEY[=VALUE]",
+            panel=POD,
+        ),
+    ] = ()
+    life: Annotated[
+        str | None,
+        Option(
+            "Terminate it after this time, such as 90m, 2h, 3d.",
+            names=("--for",),
+            metavar="TIME",
+            show_default="24h if the hub supports it",
+        ),
+    ] = None
+    nodes: Annotated[
+        int,
+        Option("Number of machines in one cluster.", metavar="N", panel=MACHINE, least=1, most=64),
+    ] = 1
+    ssh_key: Annotated[
+        str | None,
+        Option(
+            "The only SSH key with access: a file, or its name or id on the hub.",
+            metavar="KEY",
+            show_default="all of yours",
+            panel=POD,
+        ),
+    ] = None
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """Whether and how long to wait until the pod runs; None waits on a terminal."""
+
+    wait: Annotated[
+        bool | None,
+        Option(
+            "Wait until it is running, or return at once.",
+            names=("--wait/--no-wait",),
+            show_default="wait on a terminal",
+            panel=WAITING,
+        ),
+    ] = None
+    timeout: Annotated[str, Option("Maximum time to wait.", metavar="TIME", panel=WAITING)] = "30m"
+
+
+# --- The command ---
 
 _TOO_LONG = 2 * LONGEST_LIFE.total_seconds()
 """What no timedelta could hold may be asked for."""
@@ -87,10 +207,7 @@ def create(
         template=settings.custom_template_id,
         variables=variables,
         disks=attached,
-        team_id=shared.team_id,
-        team=shared.team,
-        shared=shared.everybody,
-        member_ids=shared.member_ids,
+        sharing=shared,
         life=life,
         nodes=settings.nodes,
         max_price=query.max_price,
@@ -102,11 +219,8 @@ def create(
         session.output.show(plan.summary, lines=plan_lines(plan))
         return
     _agree(session, plan)
-    order = Order(plan, key, taken)
-    if session.output.is_interactive if waiting.wait is None else waiting.wait:
-        make_and_wait(session, order, seconds=seconds)
-    else:
-        make(session, order)
+    waits = session.output.is_interactive if waiting.wait is None else waiting.wait
+    make(session, Order(plan, key, taken), seconds=seconds if waits else None)
 
 
 def _read_life(text: str | None) -> timedelta | None:
@@ -154,7 +268,7 @@ def _choose(
 
 
 def _name(session: Session, name: str | None, taken: Collection[str | None]) -> str | None:
-    """The name of the flag, as it is; that another pod has it too is said."""
+    """The name from the flag; warns if another pod has it too."""
     if name and name in taken:
         session.output.warn(
             f"There is a pod `{name}` already",
@@ -166,6 +280,6 @@ def _name(session: Session, name: str | None, taken: Collection[str | None]) -> 
 def _agree(session: Session, plan: PodPlan) -> None:
     show = session.output
     for label, text in plan_lines(plan):
-        # Whoever is asked has to see it; whoever has agreed beforehand may want quiet.
+        # A prompt needs it even with --quiet; with --yes it is optional.
         (show.say if session.yes else show.tell)(f"  {label:<9}{' '.join(text.split())}")
     show.confirm(f"Create {named(plan)}?", otherwise="Nothing was created")

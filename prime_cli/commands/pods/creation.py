@@ -1,111 +1,183 @@
-"""Show what a pod will be, send the request, and wait until it is up."""
+"""Ask what a pod should be, show its plan, request it, and wait until it is up."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from prime_cli.api.client import HubClient
-from prime_cli.commands.pods.formatting import deadline_text, machine_text
+from prime_cli.commands.pods.listing import deadline_text, machine_text
 from prime_cli.core.completion_cache import remember
-from prime_cli.core.errors import NotAllowed, NotFound, PrimeError
-from prime_cli.core.formatting import first_few, format_usd
+from prime_cli.core.errors import NotAllowed, NotFound, PrimeError, UsageError
+from prime_cli.core.formatting import first_few, format_usd, pluralize
 from prime_cli.pods import ssh_keys
-from prime_cli.pods.creation import PodPlan, creation_request
-from prime_cli.pods.formatting import gpu_words, hourly, moment
+from prime_cli.pods.creation import TEMPLATE, PodOptions, PodPlan, PodSharing, creation_request
+from prime_cli.pods.listing import UNKNOWN, gpu_words, hourly, join_addresses, moment, place_of
 from prime_cli.pods.lookup import shortest_name
-from prime_cli.pods.offer_rows import place_of
+from prime_cli.pods.offers import explain_no_offer, filter_offers, price_key
 from prime_cli.pods.ssh.identity import find_identity, key_exists, public_line
 from prime_cli.pods.ssh_keys import register_key
 from prime_cli.pods.watch import wait_until_up
 from prime_cli.session import Session
+from prime_cli.terminal.output import Output
+from prime_cli.wire.offers import GpuOffer, OfferQuery, Spec
 from prime_cli.wire.pods import Pod
+
+# --- Prompts ---
+
+_MOST_OFFERS = 15
+
+
+def ask_offer(output: Output, offers: Sequence[GpuOffer], wanted: OfferQuery) -> GpuOffer:
+    """Type, then how many, then whose; what leaves no choice is not asked. Raises NotFound."""
+    left = filter_offers(offers, wanted)
+    if not left:
+        raise explain_no_offer(offers, wanted)
+    groups = _groups(left, lambda offer: offer.gpu_type, lambda offer: offer.gpu_type)
+    if len(groups) > 1:
+        left = groups[output.choose("Which GPU?", list(groups), flag="--gpu-type")]
+    groups = _groups(
+        left, lambda offer: offer.gpu_count, lambda offer: pluralize(offer.gpu_count, "GPU")
+    )
+    if len(groups) > 1:
+        left = groups[output.choose("How many?", list(groups), flag="--gpu-count")]
+    left = left[:_MOST_OFFERS]
+    if len(left) == 1:
+        return left[0]
+    titles = _unique([_offer_words(offer) for offer in left])
+    return left[titles.index(output.choose("Whose?", titles, flag="--id"))]
+
+
+def ask_open(output: Output, offer: GpuOffer, options: PodOptions) -> PodOptions:
+    """Sizes and the image, where the offer leaves them open and no flag has said them."""
+    image = options.image
+    images = [name for name in offer.images if name != TEMPLATE]
+    if image is None and len(images) > 1:
+        image = output.choose("Which image?", images, flag="--image")
+    return replace(
+        options,
+        image=image,
+        disk_size=_ask_size(output, "Disk", "GB", offer.disk, options.disk_size, "--disk-size"),
+        vcpus=_ask_size(output, "vCPUs", "", offer.vcpu, options.vcpus, "--vcpus"),
+        memory=_ask_size(output, "Memory", "GB", offer.memory, options.memory, "--memory"),
+    )
+
+
+def _groups(
+    offers: Sequence[GpuOffer], key: Callable[[GpuOffer], object], title: Callable[[GpuOffer], str]
+) -> dict[str, list[GpuOffer]]:
+    """Offers that are alike, by a title with the lowest price; the cheapest group first."""
+    groups: dict[object, list[GpuOffer]] = {}
+    for offer in sorted(offers, key=price_key):
+        groups.setdefault(key(offer), []).append(offer)
+    return {_from_words(title(group[0]), group[0]): group for group in groups.values()}
+
+
+def _from_words(title: str, cheapest: GpuOffer) -> str:
+    price = cheapest.prices.price
+    return _one_line(title if price is None else f"{title}, from {hourly(price)}")
+
+
+def _offer_words(offer: GpuOffer) -> str:
+    parts = [
+        f"{offer.provider or 'unknown'}{f' in {place}' if (place := place_of(offer)) else ''}",
+        offer.socket,
+        None if offer.vcpu.default_count is None else f"{offer.vcpu.default_count} vCPUs",
+        None if offer.memory.default_count is None else f"{offer.memory.default_count} GB",
+        "spot" if offer.is_spot else None,
+    ]
+    return _one_line(f"{', '.join(filter(None, parts))}: {hourly(offer.prices.price)}")
+
+
+def _one_line(title: str) -> str:
+    """Flatten a name from the hub, so that it cannot imitate further lines."""
+    return " ".join(title.split())
+
+
+def _unique(titles: Sequence[str]) -> list[str]:
+    """The titles; repeated ones with their place in the list."""
+    return [
+        title if titles.count(title) == 1 else f"{title} ({place})"
+        for place, title in enumerate(titles, start=1)
+    ]
+
+
+def _ask_size(
+    output: Output, what: str, unit: str, spec: Spec, wanted: int | None, flag: str
+) -> int | None:
+    least, most = spec.min_count, spec.max_count
+    if wanted is not None or least is None or most is None or least >= most:
+        return wanted
+    default = least if spec.default_count is None else spec.default_count
+    of_unit = f" {unit}" if unit else ""
+    answer = output.enter(f"{what}, {least}-{most}{of_unit}?", default=str(default), flag=flag)
+    if not answer.isdecimal():
+        raise UsageError(f"`{answer[:40]}` is not a number")
+    return int(answer[:9])
+
+
+# --- The plan and the request ---
 
 _NO_PRICE = "no price is known"
 
 
 def plan_lines(plan: PodPlan) -> list[tuple[str, str]]:
-    """What is made, where, what it costs, when it stops, and what it will have come to by then."""
-    return [
-        ("name", plan.options.name),
-        ("machine", _machine(plan)),
-        ("where", _where(plan)),
-        *_contents(plan),
-        ("price", _price(plan)),
+    """What is created, where, its cost, when it stops, and its estimated total by then."""
+    options, offer = plan.options, plan.offer
+    sizes = (
+        (options.vcpus, "vCPUs"),
+        (options.memory, "GB of memory"),
+        (options.disk_size, "GB of disk"),
+    )
+    machine = machine_text(gpu_words(offer.gpu_type, offer.gpu_count), options.nodes)
+    place = (offer.provider or "unknown provider", place_of(offer))
+    lines = [
+        ("name", options.name),
+        ("machine", f"{machine}, spot: may be reclaimed at any time" if offer.is_spot else machine),
+        ("where", ", ".join(filter(None, place))),
+        ("with", ", ".join(f"{size} {unit}" for size, unit in sizes if size is not None)),
+        ("image", options.image or ""),
+        ("env", first_few([variable.key for variable in options.variables], 8)),
+        *(
+            ("disk", f"{disk.name or disk.id}, {disk.size} GB, {hourly(disk.price_hr)}")
+            for disk in options.disks
+        ),
+        ("team", _team(options.sharing)),
+        ("price", _NO_PRICE if plan.price is None else hourly(plan.price)),
         ("stops", _stop(plan)),
-        ("billed", _bill(plan)),
+        ("billed", _estimate(plan)),
     ]
+    return [(label, text) for label, text in lines if text]
 
 
 def pod_lines(pod: Pod) -> list[tuple[str, str]]:
     """What a new pod is called, and how it is reached."""
-    several = [pod.ssh_connection] if isinstance(pod.ssh_connection, str) else pod.ssh_connection
+    when = moment(pod.stop_at)
+    addresses = join_addresses(pod.ssh_connection)
     return [
         ("id", pod.id),
         ("name", pod.name or "-"),
         ("gpu", machine_text(gpu_words(pod.gpu_name, pod.gpu_count), pod.nodes)),
         ("status", pod.shown_status),
-        ("ssh", ", ".join(filter(None, several or ())) or "-"),
+        ("ssh", "-" if addresses == UNKNOWN else addresses),
         ("$/h", format_usd(pod.price_hr, "-")),
-        (
-            "stops",
-            deadline_text(when, datetime.now(UTC)) if (when := moment(pod.stop_at)) else "-",
-        ),
+        ("stops", deadline_text(when, datetime.now(UTC)) if when else "-"),
     ]
 
 
-def left_behind(pod: Pod) -> str:
-    """What continues after the command has ended."""
+def running_cost(pod: Pod) -> str:
+    """That the pod keeps running, at what price, and until when."""
     when = moment(pod.stop_at)
     until = f" until {deadline_text(when, datetime.now(UTC))}" if when else ", without a deadline"
     return f"`{pod.title}` keeps running at {hourly(pod.price_hr)}{until}"
 
 
-def _where(plan: PodPlan) -> str:
-    provider = plan.offer.provider or "unknown provider"
-    place = place_of(plan.offer)
-    return f"{provider}, {place}" if place else provider
-
-
-def _machine(plan: PodPlan) -> str:
-    offer = plan.offer
-    spot = ", spot: may be reclaimed at any time" if offer.is_spot else ""
-    gpu = gpu_words(offer.gpu_type, offer.gpu_count)
-    return f"{machine_text(gpu, plan.options.nodes)}{spot}"
-
-
-def _contents(plan: PodPlan) -> Iterator[tuple[str, str]]:
-    sizes = [
-        None if plan.vcpus is None else f"{plan.vcpus} vCPUs",
-        None if plan.memory is None else f"{plan.memory} GB of memory",
-        None if plan.disk_size is None else f"{plan.disk_size} GB of disk",
-    ]
-    if told := ", ".join(filter(None, sizes)):
-        yield "with", told
-    if plan.image:
-        yield "image", plan.image
-    if variables := plan.options.variables:
-        yield "env", first_few([variable.key for variable in variables], 8)
-    for disk in plan.options.disks:
-        yield (
-            "disk",
-            f"{disk.name or disk.id}, {disk.size} GB, {hourly(disk.price_hr)}, also after the pod",
-        )
-    if plan.options.team_id:
-        shared = "all members" if plan.options.shared else f"{len(plan.options.member_ids)} members"
-        with_whom = plan.options.shared or plan.options.member_ids
-        team = plan.options.team or plan.options.team_id
-        yield "team", team + (f", shared with {shared}" if with_whom else "")
-
-
-def _price(plan: PodPlan) -> str:
-    if plan.price is None:
-        return _NO_PRICE
-    base = plan.offer.prices.price or 0.0
-    nodes = f" for {plan.options.nodes} nodes" if plan.options.nodes > 1 else ""
-    more = plan.price - base * plan.options.nodes
-    extra = f", {format_usd(more)} of it beyond the offer" if round(more, 6) > 0 else ""
-    return f"{hourly(plan.price)}{nodes}{extra}"
+def _team(sharing: PodSharing) -> str:
+    team = sharing.team or sharing.team_id or ""
+    if sharing.everybody:
+        return f"{team}, shared with all members"
+    members = len(sharing.member_ids)
+    return f"{team}, shared with {pluralize(members, 'member')}" if members else team
 
 
 def _stop(plan: PodPlan) -> str:
@@ -114,13 +186,12 @@ def _stop(plan: PodPlan) -> str:
     return deadline_text(plan.stop_at, plan.begun_at)
 
 
-def _bill(plan: PodPlan) -> str:
+def _estimate(plan: PodPlan) -> str:
     if plan.price is None or plan.disks_price is None:
         return _NO_PRICE
-    if plan.bill is None:
+    if plan.estimate is None:
         return f"{format_usd(plan.price + plan.disks_price)} every hour"
-    disks = f", {hourly(plan.disks_price)} of it for disks" if plan.disks_price else ""
-    return f"{format_usd(plan.bill)} until then{disks}"
+    return f"{format_usd(plan.estimate)} until then"
 
 
 def named(plan: PodPlan) -> str:
@@ -162,44 +233,46 @@ def find_key(hub: HubClient, word: str | None) -> Key:
     return Key(file=word)
 
 
-def make(session: Session, order: Order) -> None:
-    """Ask for the pod, and leave while it is made."""
-    pod = _ask_for(session, order)
-    session.output.show(pod, lines=pod_lines(pod))
+def make(session: Session, order: Order, *, seconds: float | None) -> None:
+    """Request the pod and return, or with `seconds` wait until it is up.
+
+    A script also gets the pod if the wait fails, so that it can end it.
+    """
+    output = session.output
+    pod = _create(session, order)
+    if pod.id and seconds is not None:
+        pod = _wait(session, pod, seconds)
+    output.show(pod, lines=pod_lines(pod))
     if not pod.id:
-        _tell_nameless(session)
+        # The published API does not promise it.
+        output.warn(
+            "The pod was created, but the hub did not say its id",
+            hint="find it with `prime pods list`",
+        )
         return
     word = shortest_name(pod, order.taken)
-    session.output.hint(f"check its status with `prime pods status {word}`")
-    _tell_next(session, word)
+    if seconds is None:
+        output.hint(f"check its status with `prime pods status {word}`")
+    output.hint(
+        f"connect with `prime pods ssh {word}`, terminate it with `prime pods terminate {word}`"
+    )
 
 
-def make_and_wait(session: Session, order: Order, *, seconds: float) -> None:
-    """Ask for the pod, and stay until it is up.
-
-    A script is given the pod also where that fails, so that it can end it.
-    """
-    pod = _ask_for(session, order)
-    if not pod.id:
-        session.output.show(pod, lines=pod_lines(pod))
-        _tell_nameless(session)
-        return
+def _wait(session: Session, pod: Pod, seconds: float) -> Pod:
     seen = [pod]
     try:
-        pod = wait_until_up(session.hub, pod, session.progress, seconds=seconds, seen=seen.append)
+        return wait_until_up(session.hub, pod, session.progress, seconds=seconds, seen=seen.append)
     except (PrimeError, KeyboardInterrupt, SystemExit) as error:
         if session.output.is_json:
             session.output.show(seen[-1])
         if not isinstance(error, PrimeError):
-            session.output.tell(left_behind(seen[-1]))
+            session.output.tell(running_cost(seen[-1]))
             session.output.tell(f"terminate it with `prime pods terminate {pod.id}`")
         raise
-    session.output.show(pod, lines=pod_lines(pod))
-    _tell_next(session, shortest_name(pod, order.taken))
 
 
-def _ask_for(session: Session, order: Order) -> Pod:
-    key_id = _opening(session, order.key)
+def _create(session: Session, order: Order) -> Pod:
+    key_id = _find_key_id(session, order.key)
     try:
         pod = session.hub.pods.create(creation_request(order.plan, key_id=key_id))
     except (KeyboardInterrupt, SystemExit):  # the latter is what SIGTERM becomes
@@ -209,15 +282,7 @@ def _ask_for(session: Session, order: Order) -> Pod:
     return pod
 
 
-def _tell_nameless(session: Session) -> None:
-    """The published API does not promise the id of a new pod, without which none is waited for."""
-    session.output.warn(
-        "The pod was created, but the hub did not say its id",
-        hint="find it with `prime pods list`",
-    )
-
-
-def _opening(session: Session, key: Key) -> str | None:
+def _find_key_id(session: Session, key: Key) -> str | None:
     """The id of the one key that opens the pod, None for all; the user's is on the hub by then."""
     if key.id is not None:
         return key.id
@@ -225,9 +290,3 @@ def _opening(session: Session, key: Key) -> str | None:
     identity = find_identity(config.home.value, key.file, config.ssh_key_path, session.progress)
     known = register_key(session.hub, public_line(identity), session.progress)
     return known.id if known is not None and key.file is not None else None
-
-
-def _tell_next(session: Session, word: str) -> None:
-    session.output.hint(
-        f"connect with `prime pods ssh {word}`, terminate it with `prime pods terminate {word}`"
-    )

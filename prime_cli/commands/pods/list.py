@@ -6,20 +6,20 @@ from datetime import UTC, datetime
 import typer
 
 from prime_cli.commands.options import hub_options, open_session
-from prime_cli.commands.pods.formatting import (
+from prime_cli.commands.pods.listing import (
+    ListView,
+    WatchColumns,
+    WatchOpt,
     countdown,
     duration_text,
     machine_text,
     short_ids,
+    show_list,
 )
-from prime_cli.commands.pods.watch import WatchColumns, WatchOpt, require_lines
-from prime_cli.commands.pods.watch import watch as go_on
-from prime_cli.core.completion_cache import note
 from prime_cli.core.formatting import format_usd, pluralize
-from prime_cli.pods.formatting import hourly
-from prime_cli.pods.history import EndedPod, list_ended
-from prime_cli.pods.listing import ListedPod, PodListing, hourly_price, list_pods
-from prime_cli.terminal.output import Output
+from prime_cli.pods.listing import ListedPod, gpu_words, hourly, hourly_price, list_pods, timestamp
+from prime_cli.pods.lookup import history_record, list_ended
+from prime_cli.wire.pods import PastPod
 from prime_cli.wire.queries import PageQuery
 
 
@@ -43,31 +43,7 @@ def list_(
     See also: `prime pods status`, `prime pods terminate`.
     """
     session = open_session(ctx)
-    if watch:
-        require_lines(session.output, "--watch")
-    hub = session.hub
-
-    def ask() -> PodListing:
-        listing = list_pods(hub, page)
-        names = [name for pod in listing.pods for name in (pod.name, pod.id) if name]
-        note("pods", names, are_all=not (listing.offset or listing.more))
-        return listing
-
-    if watch:
-        go_on(session, lambda: ask().pods, _COLUMNS, lambda pods: _sum_up(pods) or "No pods")
-    else:
-        _show_pods(session.output, ask())
-
-
-def _show_pods(output: Output, listing: PodListing) -> None:
-    rows = _COLUMNS.rows(listing.pods, whole_ids=output.mode == "plain")
-    output.table(_COLUMNS.titles, rows, records=listing.pods, page=listing)
-    if summary := _sum_up(listing.pods):
-        output.say(summary)
-    if listing.more:
-        output.hint(f"{listing.more} more with `--offset {listing.offset + len(rows)}`")
-    elif not rows:
-        output.hint("find a machine with `prime availability list`")
+    show_list(session, _PODS, lambda hub: list_pods(hub, page), watch=watch)
 
 
 def _sum_up(pods: Sequence[ListedPod]) -> str:
@@ -91,6 +67,7 @@ def _row(pod: ListedPod, shown_id: str) -> list[str]:
 
 
 _COLUMNS = WatchColumns(("Name", "Id", "GPU", "Status", "Created", "Stops in", "$/h"), _row)
+_PODS = ListView("pods", _COLUMNS, _sum_up, "find a machine with `prime availability list`")
 
 
 _HISTORY_COLUMNS = ("Name", "Id", "GPU", "Ended", "Duration", "Cost", "Provider", "Team")
@@ -114,24 +91,26 @@ def history(
     """
     session = open_session(ctx)
     found = list_ended(session.hub, page)
-    ids = [pod.id for pod in found.history]
+    ids = [pod.id for pod in found.items]
     short = ids if session.output.mode == "plain" else short_ids(ids)
-    rows = [_ended_row(pod, name) for pod, name in zip(found.history, short, strict=True)]
-    session.output.table(_HISTORY_COLUMNS, rows, records=found.history, page=found)
+    rows = [_ended_row(pod, name) for pod, name in zip(found.items, short, strict=True)]
+    records = [history_record(pod) for pod in found.items]
+    page_record = found.record("history") | {"history": records}
+    session.output.table(_HISTORY_COLUMNS, rows, records=records, page=page_record)
     if not rows and not page.offset:
         session.output.say("No pod has been terminated yet")
     if found.more:
         session.output.hint(f"{found.more} more with `--offset {page.offset + len(rows)}`")
 
 
-def _ended_row(pod: EndedPod, short: str) -> list[str]:
+def _ended_row(pod: PastPod, short: str) -> list[str]:
     return [
         pod.name or "-",
         short,
-        pod.gpu,
-        pod.terminated_at or "-",
+        gpu_words(pod.gpu_name, pod.gpu_count),
+        timestamp(pod.terminated_at) if pod.terminated_at else "-",
         duration_text(pod.created_at, pod.terminated_at),
-        format_usd(pod.total_cost, "-"),
-        pod.provider,
+        format_usd(pod.total_billed_price, "-"),
+        pod.provider_type,
         pod.team_id or "-",
     ]

@@ -7,26 +7,35 @@ import msgspec
 import typer
 
 from prime_cli.commands.options import PodArg, hub_options, open_session
-from prime_cli.commands.pods.formatting import (
+from prime_cli.commands.pods.listing import (
     deadline_text,
     duration_text,
     machine_text,
+    require_lines,
 )
-from prime_cli.commands.pods.watch import require_lines
 from prime_cli.core.formatting import format_usd
-from prime_cli.pods.formatting import hourly, moment
-from prime_cli.pods.history import (
-    EndedPod,
+from prime_cli.pods.listing import (
+    billed_so_far,
+    details,
+    gpu_words,
+    hourly,
+    image_of,
+    join_addresses,
+    moment,
+    read_current,
+    timestamp,
+)
+from prime_cli.pods.lookup import (
     HistoryMatch,
     LastState,
     find_present_or_past,
+    history_record,
     read_last_state,
 )
-from prime_cli.pods.listing import PodDetails, read_details
 from prime_cli.pods.watch import LogChunk, follow_log, read_log
 from prime_cli.session import Session
 from prime_cli.terminal.text import age
-from prime_cli.wire.pods import ACTIVE, ERROR, FINISHED
+from prime_cli.wire.pods import ACTIVE, ERROR, FINISHED, PastPod, Pod
 
 _PERSONAL = "none; only you can use it"
 
@@ -53,44 +62,44 @@ def status(
     if isinstance(found, HistoryMatch):
         _show_ended(session, found)
     else:
-        _show(session, read_details(hub, found, now), now, pod)
+        _show(session, read_current(hub, found), now, pod)
 
 
-def _show(session: Session, pod: PodDetails, now: datetime, word: str) -> None:
+def _show(session: Session, pod: Pod, now: datetime, word: str) -> None:
     """Show a pod; hints name it by the `word` that found it, as its name may be another's too."""
-    session.output.show(pod, lines=_lines(pod, now))
-    if pod.status == ERROR:
-        why = pod.installation_error or "the hub gives no reason"
+    session.output.show(details(pod, now), lines=_lines(pod, now))
+    if pod.shown_status == ERROR:
+        why = pod.installation_failure or "the hub gives no reason"
         session.output.warn(
-            f"`{pod.name or pod.id}` failed: {why}",
+            f"`{pod.title}` failed: {why}",
             hint=f"`prime pods logs {word}` has details; terminate it with "
             f"`prime pods terminate {word}`",
         )
-    elif pod.status == ACTIVE:
+    elif pod.shown_status == ACTIVE:
         session.output.hint(f"connect with `prime pods ssh {word}`")
 
 
-def _lines(pod: PodDetails, now: datetime) -> list[tuple[str, str]]:
+def _lines(pod: Pod, now: datetime) -> list[tuple[str, str]]:
     lines = [
         ("name", pod.name or "-"),
         ("id", pod.id),
-        ("status", pod.status),
+        ("status", pod.shown_status),
         ("team", pod.team_id or _PERSONAL),
-        ("provider", pod.provider),
-        ("gpu", machine_text(pod.gpu, pod.nodes)),
-        ("image", pod.image or "-"),
-        ("created", pod.created_at),
+        ("provider", pod.provider_type),
+        ("gpu", machine_text(gpu_words(pod.gpu_name, pod.gpu_count), pod.nodes)),
+        ("image", image_of(pod) or "-"),
+        ("created", timestamp(pod.created_at)),
         *_restarted(pod, now),
         ("stops", deadline_text(when, now) if (when := moment(pod.stop_at)) else "-"),
-        ("price", f"{hourly(pod.price_per_hour)}, {format_usd(pod.billed, '-')} so far"),
-        ("ip", pod.ip),
-        ("ssh", pod.ssh),
+        ("price", f"{hourly(pod.price_hr)}, {format_usd(billed_so_far(pod, now), '-')} so far"),
+        ("ip", join_addresses(pod.ip)),
+        ("ssh", join_addresses(pod.ssh_connection)),
     ]
     if pod.installation_status and pod.installation_status not in (ERROR, FINISHED):
         progress = pod.installation_progress
-        done = f", {progress}%" if isinstance(progress, int) else ""
+        done = "" if progress is None else f", {progress}%"
         lines.append(("installing", f"{pod.installation_status}{done}"))
-    for port in pod.port_mappings or ():
+    for port in pod.prime_port_mapping or ():
         about = " ".join(dict.fromkeys(filter(None, (port.used_by, port.description))))
         shown = f"{port.protocol} {port.external} -> {port.internal}"
         lines.append(("port", f"{shown}, {about}" if about else shown))
@@ -101,17 +110,18 @@ def _lines(pod: PodDetails, now: datetime) -> list[tuple[str, str]]:
     return lines
 
 
-def _restarted(pod: PodDetails, now: datetime) -> list[tuple[str, str]]:
-    if not isinstance(pod.started_again, str):
+def _restarted(pod: Pod, now: datetime) -> list[tuple[str, str]]:
+    if not pod.started_again:
         return []
-    return [("restarted", f"{pod.started_again} ({age(pod.started_again, now)})")]
+    when = timestamp(pod.started_again)
+    return [("restarted", f"{when} ({age(when, now)})")]
 
 
 def _show_ended(session: Session, found: HistoryMatch) -> None:
     pod, last = found.pod, read_last_state(session.hub, found.pod.id)
-    when = age(pod.terminated_at or "", datetime.now(UTC)) or "at an unknown time"
+    when = age(timestamp(pod.terminated_at or ""), datetime.now(UTC)) or "at an unknown time"
     session.output.show(
-        {**msgspec.to_builtins(pod), **msgspec.to_builtins(last)}, lines=_ended_lines(pod, last)
+        {**history_record(pod), **msgspec.to_builtins(last)}, lines=_ended_lines(pod, last)
     )
     title = pod.title
     if last.installation_error:
@@ -120,18 +130,18 @@ def _show_ended(session: Session, found: HistoryMatch) -> None:
     session.output.hint(f"`prime pods history --offset {found.position} --limit 1` has it")
 
 
-def _ended_lines(pod: EndedPod, last: LastState) -> list[tuple[str, str]]:
+def _ended_lines(pod: PastPod, last: LastState) -> list[tuple[str, str]]:
     return [
         ("name", pod.name or "-"),
         ("id", pod.id),
         ("status", last.status),
         ("team", pod.team_id or _PERSONAL),
-        ("provider", pod.provider),
-        ("gpu", pod.gpu),
-        ("created", pod.created_at),
-        ("ended", pod.terminated_at or "-"),
+        ("provider", pod.provider_type),
+        ("gpu", gpu_words(pod.gpu_name, pod.gpu_count)),
+        ("created", timestamp(pod.created_at)),
+        ("ended", timestamp(pod.terminated_at) if pod.terminated_at else "-"),
         ("duration", duration_text(pod.created_at, pod.terminated_at)),
-        ("price", f"{hourly(pod.price_per_hour)}, {format_usd(pod.total_cost, '-')} in all"),
+        ("price", f"{hourly(pod.price_hr)}, {format_usd(pod.total_billed_price, '-')} in all"),
     ]
 
 

@@ -5,11 +5,12 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from prime_cli.accounts.teams import find_team, list_members
-from prime_cli.commands.pods.prompts import ask_members
 from prime_cli.core.config.contexts import PERSONAL
 from prime_cli.core.errors import NotFound, UsageError
 from prime_cli.core.options import Option
+from prime_cli.pods.creation import PodSharing
 from prime_cli.session import Session
+from prime_cli.terminal.output import Output
 from prime_cli.wire.accounts import Member, Team
 
 TEAM = Option(
@@ -31,7 +32,7 @@ class Ownership:
 def choose_team(session: Session, said: str | None) -> Team | None:
     """The team that the flag names, else the one that the context works for, which is said.
 
-    None where it is to be the user's alone; raises NotFound for a team that the user is not in.
+    None for a personal pod or disk; raises NotFound for a team that the user is not in.
     """
     context = session.config.context
     wanted = said or context.team
@@ -67,17 +68,7 @@ class Sharing(Ownership):
     ] = ()
 
 
-@dataclass(frozen=True)
-class Shared:
-    """The team's id and its slug, and with whom in it the pod is shared."""
-
-    team_id: str | None = None
-    team: str | None = None
-    everybody: bool = False
-    member_ids: tuple[str, ...] = ()
-
-
-def read_sharing(session: Session, said: Sharing) -> Shared:
+def read_sharing(session: Session, said: Sharing) -> PodSharing:
     """What the flags mean on this hub; raises UsageError, and NotFound for a team or a member."""
     shares = sum((said.everybody, said.asked, bool(said.members)))
     if shares > 1:
@@ -92,11 +83,13 @@ def read_sharing(session: Session, said: Sharing) -> Shared:
                 "Sharing a pod needs a team",
                 hint="pass `--team-id`, or choose it with `prime switch`",
             )
-        return Shared()
+        return PodSharing()
     if said.everybody or not shares:
-        return Shared(team.team_id, team.slug, said.everybody)
+        return PodSharing(team.team_id, team.slug, said.everybody)
     picked = _pick_members(session, team, said)
-    return Shared(team.team_id, team.slug, member_ids=tuple(member.user_id for member in picked))
+    return PodSharing(
+        team.team_id, team.slug, member_ids=tuple(member.user_id for member in picked)
+    )
 
 
 def _pick_members(session: Session, team: Team, said: Sharing) -> list[Member]:
@@ -106,7 +99,7 @@ def _pick_members(session: Session, team: Team, said: Sharing) -> list[Member]:
         if not others:
             session.output.warn(f"There are no other members in `{team.slug}`")
             return []
-        return ask_members(session.output, others)
+        return _ask_members(session.output, others)
     return [_find_member(word, others, team) for word in dict.fromkeys(said.members)]
 
 
@@ -118,3 +111,23 @@ def _find_member(word: str, members: Sequence[Member], team: Team) -> Member:
         f"`{word[:80]}` is not another member of `{team.slug}`",
         hint=f"list them with `prime teams members {team.slug}`",
     )
+
+
+def _ask_members(output: Output, members: Sequence[Member]) -> list[Member]:
+    """Ask for members by number; raises UsageError for an invalid number."""
+    for number, member in enumerate(members, start=1):
+        output.tell(f"  {number}  {_member_words(member)}")
+    answer = output.enter("Who may use it? Numbers with commas", default="all", flag="--member")
+    if answer == "all":
+        return list(members)
+    picked: list[Member] = []
+    for word in filter(None, (word.strip() for word in answer.split(","))):
+        if not word.isdecimal() or not 1 <= int(word[:9]) <= len(members):
+            raise UsageError(f"`{word[:40]}` is not one of the numbers")
+        picked.append(members[int(word[:9]) - 1])
+    return list({member.user_id: member for member in picked}.values())
+
+
+def _member_words(member: Member) -> str:
+    email = f" ({member.user_email})" if member.user_email else ""
+    return f"{member.user_name or member.user_id}{email}, {member.role.lower()}"

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from prime_cli.commands.options import YES, hub_options, open_session
-from prime_cli.commands.pods.formatting import described
+from prime_cli.commands.pods.listing import described
 from prime_cli.core.completion_cache import forget
 from prime_cli.core.errors import PrimeError
 from prime_cli.core.formatting import first_few, format_usd, pluralize
@@ -76,7 +76,7 @@ def _end(
 
 def _confirm(session: Session, targets: Sequence[TerminationTarget], now: datetime) -> None:
     show = session.output
-    # Whoever is asked has to see it; whoever has agreed beforehand may want quiet.
+    # A prompt needs it even with --quiet; with --yes it is optional.
     for target in targets:
         (show.say if session.yes else show.tell)(described(target.pod, now, target.owner))
     there = "it" if len(targets) == 1 else "them"
@@ -88,7 +88,7 @@ def _confirm(session: Session, targets: Sequence[TerminationTarget], now: dateti
 
 
 def _whose(targets: Sequence[TerminationTarget]) -> str:
-    """What is to end in a question, where pods of others must be no surprise."""
+    """The pods for the prompt, which names other users explicitly."""
     if len(targets) == 1:
         only = targets[0]
         of_whom = f" of `{only.owner}`" if only.owner else ""

@@ -7,7 +7,6 @@ start, so that what exists can always be compared with what the hub's tables say
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from pathlib import Path
 from typing import Protocol
 
 from prime_cli.wire.offers import DiskOffer, GpuOffer
@@ -54,7 +53,7 @@ class SshAddress:
     user: str
     host: str
     port: int = 22
-    config: Path | None = None
+    config: str | None = None
 
     def __str__(self) -> str:
         return f"{self.user}@{self.host} -p {self.port}"
@@ -81,8 +80,8 @@ class PodStatus:
 class PodProvider(Protocol):
     """Creates pods and disks. Constructing a provider is cheap: it starts and reads nothing.
 
-    In a hub of several servers each has its own. A provider whose machines others may not reach has
-    an attribute `place`, the id of what has them, often the context's `server`; see `place_of`.
+    If other servers of the hub may not reach its machines, it has an attribute `place`, the id of
+    what has them, often the context's `server`; see `place_of`.
     """
 
     @property

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
-from typing import Any, overload
+from typing import Any
 
 from msgspec import Struct
 
@@ -24,7 +24,7 @@ GROUP = "prime.providers"
 _log = logging.getLogger(__name__)
 
 
-def _say_nothing(_sentence: str) -> None:
+def say_nothing(_sentence: str) -> None:
     pass
 
 
@@ -34,13 +34,13 @@ class ProviderContext(Struct, frozen=True):
     It keeps its files in its own folder in `data`. An embedded hub has one user, whose machine it
     runs on; otherwise users must be isolated. `options` are the hub's settings for this provider,
     None if there are none; `say` tells that one user what starts by itself. `server` is the id of
-    this server among those of one hub.
+    this server of the hub.
     """
 
     data: Path
     is_embedded: bool
     options: Mapping[str, Any] | None = None
-    say: Callable[[str], None] = _say_nothing
+    say: Callable[[str], None] = say_nothing
     server: str = ""
 
 
@@ -60,13 +60,13 @@ def read_server_id(data: Path) -> str:
 class InstalledProviders(Sequence[PodProvider]):
     """The providers of a hub, discovered and opened on demand.
 
-    `options` has those of each provider by its name.
+    `options` are by the name of the provider.
     """
 
     data: Path
     is_embedded: bool = True
     options: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    say: Callable[[str], None] = _say_nothing
+    say: Callable[[str], None] = say_nothing
 
     def __bool__(self) -> bool:
         """Whether there are any: an embedded hub always has its own machine."""
@@ -78,11 +78,7 @@ class InstalledProviders(Sequence[PodProvider]):
     def __iter__(self) -> Iterator[PodProvider]:
         return iter(self._opened)
 
-    @overload
-    def __getitem__(self, index: int) -> PodProvider: ...
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[PodProvider]: ...
-    def __getitem__(self, index: int | slice) -> PodProvider | Sequence[PodProvider]:
+    def __getitem__(self, index: Any) -> Any:
         return self._opened[index]
 
     @cached_property

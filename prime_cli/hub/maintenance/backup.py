@@ -63,8 +63,7 @@ class BackupManifest(msgspec.Struct):
 def tables_in_order() -> list[Table]:
     """The tables of a backup, each after those it refers to.
 
-    Counters restart, the tables for lists and search are rebuilt, servers note themselves, and
-    browsers sign in again.
+    Counters restart, the tables for lists and search are rebuilt, and browsers sign in again.
     """
     omitted = (browser_sessions, counters, listed, tallies, holders, errands)
     return [table for table in metadata.sorted_tables if table not in omitted]

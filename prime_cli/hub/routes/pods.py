@@ -6,7 +6,7 @@ from prime_cli.hub.dispatch import call_provider
 from prime_cli.hub.routes.router import Router
 from prime_cli.hub.services.compute import disks, offers, pods
 from prime_cli.hub.services.compute.creation import create_pod
-from prime_cli.hub.services.compute.leaks import sweep
+from prime_cli.hub.services.compute.gc import collect_garbage
 from prime_cli.hub.services.compute.reconcile import terminate
 from prime_cli.wire.disks import Disk, DiskChange, DiskCreation, DiskPage
 from prime_cli.wire.offers import (
@@ -107,7 +107,7 @@ async def list_states(request: Request, query: PodStateQuery) -> PodStates:
 
 @router.post("/pods/sweep", "Find and terminate orphaned and expired pods and disks")
 async def sweep_leaks(request: Request, body: Sweep) -> Swept:
-    return await call_provider(request, sweep, dry_run=body.dry_run)
+    return await call_provider(request, collect_garbage, dry_run=body.dry_run)
 
 
 @router.get(_POD, "Show a pod")

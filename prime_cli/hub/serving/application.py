@@ -15,11 +15,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from prime_cli.core.errors import PrimeError
 from prime_cli.hub.app import create_app
 from prime_cli.hub.context import Hub
-from prime_cli.hub.services.compute.disks import remove_as_asked
-from prime_cli.hub.services.compute.holders import Errand, beat, places, run_errands
-from prime_cli.hub.services.compute.leaks import is_swept, sweep_all
-from prime_cli.hub.services.compute.pods import read_log_as_asked
-from prime_cli.hub.services.compute.reconcile import end_as_asked, refresh_all
+from prime_cli.hub.services.compute.gc import collect_all_garbage, was_collected
+from prime_cli.hub.services.compute.providers import owns_pods
+from prime_cli.hub.services.compute.reconcile import refresh_all
 from prime_cli.hub.serving.access_log import AccessLog
 from prime_cli.hub.serving.limits import (
     BodyLimitMiddleware,
@@ -42,12 +40,6 @@ from prime_cli.wire.pods import Leak
 # --- Pods in the background ---
 
 SECONDS = 30.0
-_ERRAND_SECONDS = 1.0
-_ERRANDS = {
-    Errand.END: end_as_asked,
-    Errand.LOG: read_log_as_asked,
-    Errand.REMOVE: remove_as_asked,
-}
 _END_WITHIN = 10.0
 
 _log = logging.getLogger(__name__)
@@ -56,9 +48,8 @@ _log = logging.getLogger(__name__)
 class PodWatcher:
     """Sweeps when the application starts, and refreshes all pods every `seconds` while it lives.
 
-    If another process has just swept, this is put off by a round, unless one has again. Every
-    second it runs the errands of other servers, and notes that this one is alive. Failures are
-    logged, and retried at the next round.
+    If another process has just swept, this is put off by a round, unless one has again. Failures
+    are logged, and retried at the next round. At its start it says if another server has the pods.
     """
 
     def __init__(self, app: ASGIApp, hub: Hub, *, seconds: float = SECONDS) -> None:
@@ -74,20 +65,18 @@ class PodWatcher:
     async def _live(self, scope: Scope, receive: Receive, send: Send) -> None:
         stop = threading.Event()
         # A hanging provider must not keep the server from exiting.
-        works = (self.watch, self.attend)
-        threads = [threading.Thread(target=work, args=(stop.wait,), daemon=True) for work in works]
-        for thread in threads:
-            thread.start()
+        thread = threading.Thread(target=self.watch, args=(stop.wait,), daemon=True)
+        thread.start()
         try:
             await self.app(scope, receive, send)
         finally:
             stop.set()
-            for thread in threads:
-                await asyncio.to_thread(thread.join, _END_WITHIN)
+            await asyncio.to_thread(thread.join, _END_WITHIN)
 
     def watch(self, wait: Callable[[float], bool]) -> None:
         """Run until `wait`, called with seconds, says that it is over."""
         begun = self._hub.settings.clock()
+        self._try(self._say_who_owns)
         self._try(lambda: self._sweep(begun))
         while not wait(self._seconds):
             self._try(lambda: refresh_all(self._hub, self._seconds))
@@ -95,26 +84,19 @@ class PodWatcher:
             # since.
             self._try(lambda: self._sweep(begun))
 
-    def attend(self, wait: Callable[[float], bool]) -> None:
-        """Serve other servers until `wait`, called with seconds, says that it is over."""
-        while not wait(_ERRAND_SECONDS if self._attend_once() else self._seconds):
-            pass
-
-    def _attend_once(self) -> bool:
-        """Whether this server alone reaches anything, so that there may be errands."""
-        try:
-            if not places(self._hub):
-                return False
-            beat(self._hub)
-            run_errands(self._hub, _ERRANDS)
-        except PrimeError as error:
-            _log.warning("Other servers were not served: %s", error.message)
-        except Exception:  # noqa: BLE001 - as above
-            _log.exception("Other servers were not served")
-        return True
+    def _say_who_owns(self) -> None:
+        with self._hub.database.read() as connection:
+            for provider in self._hub.settings.providers:
+                if not owns_pods(connection, provider):
+                    _log.warning(
+                        "Another server of this hub has the pods of `%s`: this one creates none",
+                        provider.name,
+                    )
 
     def _sweep(self, begun: datetime) -> None:
-        swept = None if is_swept(self._hub, begun) else sweep_all(self._hub, self._seconds)
+        if was_collected(self._hub, begun):
+            return
+        swept = collect_all_garbage(self._hub, self._seconds)
         for leak in swept.leaks if swept else []:
             outcome = "ended" if leak.ended else leak.failure
             _log.warning("%s: %s: %s", leak.kind, _which(leak), outcome)

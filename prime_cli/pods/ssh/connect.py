@@ -3,25 +3,174 @@
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from enum import Enum
 from pathlib import Path
 
 from prime_cli.api.client import HubClient
-from prime_cli.core.errors import Conflict, NotFound, PrimeError, Unreachable
-from prime_cli.core.progress import Progress, Task
-from prime_cli.pods.ssh.addresses import address_of, find_host, require_id
-from prime_cli.pods.ssh.config import SshFiles
-from prime_cli.pods.ssh.host_keys import pin_host_keys
-from prime_cli.pods.ssh.identity import SshIdentity
-from prime_cli.pods.ssh.probe import (
-    ProbeAnswer,
-    SshProbe,
-    needs_typed_passphrase,
-    probe,
-    probe_error,
+from prime_cli.core.errors import (
+    Conflict,
+    EnvironmentFailed,
+    IntegrityError,
+    NotAllowed,
+    NotFound,
+    PrimeError,
+    Unreachable,
+    UsageError,
 )
-from prime_cli.pods.ssh.routes import SshRoute
+from prime_cli.core.process import Completed, TimedOut, run
+from prime_cli.core.progress import Progress, Task
+from prime_cli.pods.ssh.config import SshFiles
+from prime_cli.pods.ssh.identity import SshIdentity, fingerprint, is_in_agent, needs_passphrase
+from prime_cli.pods.ssh.routes import (
+    SshRoute,
+    address_of,
+    command_options,
+    find_host,
+    pin_host_keys,
+    require_id,
+)
 from prime_cli.wire import pods as wire
 from prime_cli.wire.pods import ACTIVE, Pod
+
+# --- Logins, judged by ssh's last output ---
+
+_CONNECT_SECONDS = 10
+_THROUGH_SECONDS = 35
+"""Through a provider's program (ProxyCommand): SkyPilot's was seen to take nine on two cores."""
+_SECONDS = 40.0
+SSH_FAILED = 255
+"""ssh's exit code for its own failures."""
+
+
+class ProbeAnswer(Enum):
+    """How a pod responded to a login attempt."""
+
+    READY = "ready"
+    SILENT = "does not answer"
+    UNKNOWN_NAME = "its name is not known"
+    DENIED = "the key is not let in"
+    OTHER_HOST_KEY = "another host key"
+    BROKEN = "ssh does not start"
+
+
+_SILENCE = (
+    "connection refused", "timed out", "no route to host", "network is unreachable",
+    "network is down", "host is unreachable", "host is down", "connection closed",
+    "connection reset", "banner exchange", "kex_exchange_identification", "broken pipe",
+    "closed by remote host", "unexpectedly closed", "not responding", "lost connection",
+)  # fmt: skip
+_SIGNS = (
+    # In this order: more output follows a changed host key, or precedes a probe_error.
+    (
+        ProbeAnswer.OTHER_HOST_KEY,
+        ("host key verification failed", "host identification has changed"),
+    ),
+    (ProbeAnswer.DENIED, ("permission denied (", "too many authentication failures")),
+    (ProbeAnswer.UNKNOWN_NAME, ("could not resolve hostname",)),
+    (ProbeAnswer.SILENT, _SILENCE),
+)
+
+
+@dataclass(frozen=True)
+class SshProbe:
+    """An attempt, and ssh's last lines about it."""
+
+    answer: ProbeAnswer
+    stderr: str = ""
+
+
+def probe(route: SshRoute) -> SshProbe:
+    """Log in, run `true`, and return, without prompting."""
+    seconds = _CONNECT_SECONDS if route.host is None else _THROUGH_SECONDS
+    argv = [
+        *route.ssh(
+            *("-T", "-o", "BatchMode=yes"),
+            *("-o", f"ConnectTimeout={seconds}"),
+            *command_options(),
+        ),
+        "true",
+    ]
+    try:
+        done = run(argv, timeout=_SECONDS)
+    except TimedOut as error:
+        return SshProbe(ProbeAnswer.SILENT, error.partial.last_lines(3) or "it stopped responding")
+    # Any other code is from the account's shell, which was reached.
+    if done.code != SSH_FAILED:
+        return SshProbe(ProbeAnswer.READY)
+    return read_failure(done.err)
+
+
+def read_failure(stderr: str) -> SshProbe:
+    """Interpret the output of a failed ssh; unknown messages are BROKEN."""
+    words = Completed(SSH_FAILED, "", stderr.replace("\r", "")).last_lines(3)
+    for answer, signs in _SIGNS:
+        if any(sign in stderr.lower() for sign in signs):
+            return SshProbe(answer, words)
+    return SshProbe(ProbeAnswer.BROKEN, words)
+
+
+def needs_typed_passphrase(route: SshRoute) -> bool:
+    """Whether the key was not offered because its passphrase was not typed."""
+    return needs_passphrase(route.identity) and not is_in_agent(route.identity)
+
+
+def passphrase_needed(route: SshRoute) -> PrimeError:
+    """The error for a key whose passphrase somebody must type."""
+    return UsageError(
+        f"{route.identity.file} needs a passphrase, and there is no terminal to type it",
+        hint=f"add it to an agent with `ssh-add {route.identity.file}`",
+    )
+
+
+def _denied(route: SshRoute, seen: SshProbe) -> PrimeError:
+    if needs_typed_passphrase(route):
+        return passphrase_needed(route)
+    key = route.identity.file
+    return NotAllowed(
+        f"`{route.name}` rejected {key} ({fingerprint(route.identity)})",
+        detail=seen.stderr,
+        hint="name the key that the pod was made for with `--identity`; "
+        f"`prime ssh-keys add {route.identity.public_file}` opens pods made after it",
+    )
+
+
+def _other_host_key(route: SshRoute, seen: SshProbe) -> PrimeError:
+    if route.pinned:
+        return IntegrityError(
+            f"`{route.name}` does not have the host key reported by the hub: it is not your pod",
+            detail=seen.stderr,
+            hint="nothing was sent; tell the hub's administrator",
+        )
+    return IntegrityError(
+        f"`{route.name}` has another host key than before: it may not be your pod",
+        detail=seen.stderr,
+        hint=f"if it was reinstalled, delete {route.known_hosts} and connect again",
+    )
+
+
+def probe_error(route: SshRoute, seen: SshProbe) -> PrimeError:
+    """The error for an answer."""
+    host, port = route.address.host, route.address.port
+    match seen.answer:
+        case ProbeAnswer.DENIED:
+            return _denied(route, seen)
+        case ProbeAnswer.OTHER_HOST_KEY:
+            return _other_host_key(route, seen)
+        case ProbeAnswer.UNKNOWN_NAME:
+            message = f"The host name {host} of `{route.name}` cannot be resolved"
+            return Unreachable(message, detail=seen.stderr)
+        case ProbeAnswer.SILENT:
+            return Unreachable(
+                f"`{route.name}` does not respond at {host}, port {port}",
+                detail=seen.stderr,
+                hint=f"`prime pods status {route.pod_id}` shows its status; wait longer with "
+                "`--timeout`",
+            )
+        case _:
+            return EnvironmentFailed(f"ssh cannot connect to `{route.name}`", detail=seen.stderr)
+
+
+# --- Waiting ---
 
 PATIENCE_SECONDS = 600.0
 """How long a pod may take to come up: clouds need minutes."""

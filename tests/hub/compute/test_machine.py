@@ -1,7 +1,6 @@
 """The offer of a machine that pods share."""
 
-from prime_cli.hub.compute.gpus import Gpus
-from prime_cli.hub.compute.machine import Machine
+from prime_cli.hub.compute.machine import Gpus, Machine
 from prime_cli.wire.counts import check_count
 
 

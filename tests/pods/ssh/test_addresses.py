@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from prime_cli.core.errors import IntegrityError, UsageError
-from prime_cli.pods.ssh.addresses import (
+from prime_cli.pods.ssh.routes import (
     NodeAddress,
     address_of,
     addresses_of,

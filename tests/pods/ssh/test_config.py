@@ -14,20 +14,20 @@ from hypothesis import strategies as st
 
 from prime_cli.core.errors import IntegrityError, UsageError
 from prime_cli.core.progress import Silent
-from prime_cli.pods.ssh.addresses import NodeAddress, find_host
 from prime_cli.pods.ssh.config import (
     ConfigBlock,
     ReachedPod,
     SshFiles,
     forget_pod,
     format_blocks,
+    include_aliases,
     keep_alias,
     list_reached_pods,
+    plain_command,
     read_blocks,
 )
 from prime_cli.pods.ssh.identity import SshIdentity
-from prime_cli.pods.ssh.include import include_aliases, plain_command
-from prime_cli.pods.ssh.routes import SshRoute, quote_path
+from prime_cli.pods.ssh.routes import NodeAddress, SshRoute, find_host, quote_path
 from tests.helpers.tools import require
 
 HUB = "https://hub.example.org"

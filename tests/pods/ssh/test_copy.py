@@ -10,10 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from prime_cli.core.errors import EnvironmentFailed, UsageError
-from prime_cli.pods.ssh.addresses import NodeAddress, find_host
-from prime_cli.pods.ssh.copy import CopyPlan, copy, plan_copy, split_remote
+from prime_cli.pods.ssh.exec import CopyPlan, copy, plan_copy, split_remote
 from prime_cli.pods.ssh.identity import SshIdentity
-from prime_cli.pods.ssh.routes import SshRoute
+from prime_cli.pods.ssh.routes import NodeAddress, SshRoute, find_host
 from tests.helpers.scripted_hub import ScriptedHub
 from tests.helpers.sshd import Sshd
 from tests.pods.ssh.reached import prime_at

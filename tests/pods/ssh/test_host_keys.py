@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from prime_cli.core.errors import IntegrityError
-from prime_cli.pods.ssh.host_keys import has_host_key, host_alias, pin_host_keys
+from prime_cli.pods.ssh.routes import has_host_key, host_alias, pin_host_keys
 from tests.helpers.ssh_keys import line
 
 ALIAS = "prime-pod-aaaa"

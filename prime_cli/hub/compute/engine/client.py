@@ -21,7 +21,7 @@ from aiodocker.execs import Exec
 from aiodocker.stream import Stream
 
 from prime_cli.core.errors import EnvironmentFailed, ImagePullFailed, Unreachable
-from prime_cli.hub.compute.engine.limits import PODMAN_INFO, missing_limits
+from prime_cli.hub.compute.engine.entry import PODMAN_INFO, missing_limits
 
 _GONE, _CONFLICT = 404, 409
 _UNREACHABLE = 900

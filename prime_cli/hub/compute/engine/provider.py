@@ -1,34 +1,93 @@
 """Podman or Docker containers as pods: their labels are the only record of them."""
 
 import asyncio
+import io
 import math
 import secrets
+import tarfile
 import time
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import TypeVar
 
 from prime_cli.core.errors import Conflict, EnvironmentFailed, UsageError
 from prime_cli.core.file_locks import locked
 from prime_cli.hub.compute.engine.client import Container, ContainerSpec, Engine, Limits
 from prime_cli.hub.compute.engine.entry import ENGINE
-from prime_cli.hub.compute.engine.files import (
-    COMMAND,
-    FAILED,
-    LISTENS,
-    SSH_PORT,
-    pack_files,
-)
-from prime_cli.hub.compute.gpus import Gpus, find_gpus
-from prime_cli.hub.compute.logins import link_names, make_host_key, require_tag, require_variables
-from prime_cli.hub.compute.machine import CPU_NODE, Machine, this_machine
+from prime_cli.hub.compute.machine import CPU_NODE, Gpus, Machine, find_gpus, this_machine
 from prime_cli.hub.compute.provider import PodSpec, PodStatus, SshAddress
+from prime_cli.hub.compute.sshd import (
+    authorized_keys,
+    config_text,
+    link_names,
+    make_host_key,
+    require_tag,
+    require_variables,
+    session_script,
+)
 from prime_cli.wire.offers import DiskOffer, GpuOffer
 from prime_cli.wire.pods import ACTIVE, DELETING, ERROR, PROVISIONING
+
+# --- A pod's files ---
+
+_FOLDER = "/etc/prime-pod"
+SSH_PORT = 22
+LISTENS, FAILED = "Server listening on", "sshd ended with"
+"""The log's messages for success and failure of the start."""
+COMMAND = ("/bin/sh", f"{_FOLDER}/boot")
+
+# sh is process 1, where it also reaps orphans. The log is lost with the container, so it stays a
+# few seconds for its creator to read why sshd exited.
+_BOOT = """\
+command -v sshd >/dev/null || PATH=$PATH:/usr/sbin:/usr/local/sbin:/sbin
+mkdir -p /run/sshd
+cd {folder} || exit 1
+for server in /usr/lib/openssh /usr/libexec/openssh /usr/libexec /usr/lib/ssh; do
+  [ ! -x $server/sftp-server ] || echo "Subsystem sftp $server/sftp-server" >>sshd_config
+done
+timeout -k 5 {seconds} "$(command -v sshd || echo sshd)" -D -e -f {folder}/sshd_config
+code=$?
+[ $code = 124 ] || echo "{failed} $code" >&2
+[ $code = 124 ] || sleep 5
+"""
+
+
+def pack_files(order: PodSpec, host_key: bytes, *, seconds: int) -> bytes:
+    """A tar archive for the container's root; its pod ends after `seconds`."""
+    files = {
+        "boot": _BOOT.format(folder=_FOLDER, seconds=seconds, failed=FAILED),
+        "sshd_config": config_text(
+            PurePosixPath(_FOLDER),
+            login="root",
+            address=f"0.0.0.0:{SSH_PORT}",
+            variables={"PRIME_POD_ID": order.pod_id},
+        ),
+        "session": session_script(order.variables),
+        "authorized_keys": authorized_keys(order.authorized_keys),
+        "host_key": host_key.decode(),
+    }
+    return _pack(files)
+
+
+def _pack(files: Mapping[str, str]) -> bytes:
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w") as tar:
+        folder = tarfile.TarInfo(_FOLDER.removeprefix("/"))
+        folder.type, folder.mode = tarfile.DIRTYPE, 0o755
+        tar.addfile(folder)
+        for name, text in files.items():
+            content = text.encode()
+            entry = tarfile.TarInfo(f"{folder.name}/{name}")
+            entry.size, entry.mode = len(content), 0o600
+            tar.addfile(entry, io.BytesIO(content))
+    return packed.getvalue()
+
+
+# --- The provider ---
 
 T = TypeVar("T")
 

@@ -15,23 +15,22 @@ from prime_cli.core.errors import Conflict, StorageFailed, UsageError
 from prime_cli.core.file_locks import locked, take_lock
 from prime_cli.core.paths import make_folder, storage_errors
 from prime_cli.core.process import remove_tree
-from prime_cli.hub.compute.gpus import Gpus, find_gpus
-from prime_cli.hub.compute.local.folder import Plan, PodFolder, tag_of_folder
-from prime_cli.hub.compute.local.processes import MARK
+from prime_cli.hub.compute.local.folder import MARK, Plan, PodFolder, tag_of_folder
 from prime_cli.hub.compute.local.supervisor import remove_pod
-from prime_cli.hub.compute.logins import (
+from prime_cli.hub.compute.machine import CPU_NODE, Gpus, find_gpus, this_machine
+from prime_cli.hub.compute.provider import PodProvider, PodSpec, PodStatus, SshAddress
+from prime_cli.hub.compute.registry import ProviderContext
+from prime_cli.hub.compute.sshd import (
     authorized_keys,
+    find_sshd,
     is_tag,
     link_names,
     make_host_key,
+    require_login,
     require_tag,
     require_variables,
     session_script,
 )
-from prime_cli.hub.compute.machine import CPU_NODE, this_machine
-from prime_cli.hub.compute.provider import PodProvider, PodSpec, PodStatus, SshAddress
-from prime_cli.hub.compute.registry import ProviderContext
-from prime_cli.hub.compute.sshd import find_sshd, require_login
 from prime_cli.hub.supervisors import SYSTEM_PATH, last_lines, start_supervisor
 from prime_cli.wire.offers import DiskOffer, GpuOffer
 from prime_cli.wire.pods import ACTIVE, ERROR, PROVISIONING

@@ -24,8 +24,14 @@ import psutil
 from prime_cli.core.errors import EnvironmentFailed, PrimeError, StorageFailed
 from prime_cli.core.process import remove_tree
 from prime_cli.hub.compute import sshd
-from prime_cli.hub.compute.local.folder import Plan, PodFolder, State
-from prime_cli.hub.compute.local.processes import MARK, end_processes, find_sshd_of
+from prime_cli.hub.compute.local.folder import (
+    MARK,
+    Plan,
+    PodFolder,
+    State,
+    end_processes,
+    find_sshd_of,
+)
 from prime_cli.hub.supervisors import detach, last_lines
 
 _GLANCE = 0.2

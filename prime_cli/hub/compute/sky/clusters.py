@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from prime_cli.core.file_locks import try_lock
+from prime_cli.core.file_locks import is_locked
 from prime_cli.core.paths import make_folder, write_atomically
 from prime_cli.hub.compute.provider import PodStatus, SshAddress
 from prime_cli.hub.compute.sky.installation import sentence
@@ -23,15 +23,9 @@ from prime_cli.wire.pods import ACTIVE, DELETING, ERROR, PROVISIONING, STOPPED, 
 # launch.lock, down.lock                        held as long as a process does that
 # ssh_config    the way in, as SkyPilot has it, with the pod's id as a host too
 
-_TAG = re.compile(r"prime-[a-z0-9-]{1,40}", re.ASCII)
 _COLOURS = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b[@-_]|\r(?=.)")
 
 _UNCHECKED = ("StrictHostKeyChecking", "UserKnownHostsFile", "GlobalKnownHostsFile")
-
-
-def is_tag(text: str) -> bool:
-    """Whether this is a valid name for a folder and a cluster."""
-    return _TAG.fullmatch(text) is not None
 
 
 @dataclass(frozen=True)
@@ -46,11 +40,11 @@ class ClusterFolder:
 
     @property
     def is_launching(self) -> bool:
-        return _is_held(self.path / "launch.lock")
+        return is_locked(self.path / "launch.lock")
 
     @property
     def is_ending(self) -> bool:
-        return _is_held(self.path / "down.lock")
+        return is_locked(self.path / "down.lock")
 
     @property
     def was_asked_for(self) -> bool:
@@ -104,7 +98,7 @@ class ClusterFolder:
         with suppress(OSError, KeyError):
             blocks = list(read_blocks(self._own_config()))
             if embedded or not any("proxycommand" in block for block in blocks):
-                config = self.config if embedded else None
+                config = str(self.config) if embedded else None
                 return tuple(_address(block, config) for block in blocks)
         return ()
 
@@ -149,17 +143,8 @@ def read_blocks(text: str) -> Iterator[dict[str, str]]:
         yield block
 
 
-def _address(block: dict[str, str], config: Path | None) -> SshAddress:
+def _address(block: dict[str, str], config: str | None) -> SshAddress:
     return SshAddress(block["user"], block["hostname"], int(block.get("port", "22")), config)
-
-
-def _is_held(path: Path) -> bool:
-    try:
-        file = path.open("r+b")
-    except OSError:
-        return False
-    with file:
-        return not try_lock(file)
 
 
 def _read(path: Path) -> dict[str, Any] | None:

@@ -1,17 +1,30 @@
-"""The user's SkyPilot: finding its interpreter, and querying it."""
+"""The user's SkyPilot: its interpreter, and what it can rent."""
 
 import json
 import os
 import re
 import shutil
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from prime_cli.core.errors import EnvironmentFailed, NotFound, StorageFailed
+from prime_cli.core.errors import (
+    Conflict,
+    EnvironmentFailed,
+    NotFound,
+    StorageFailed,
+    Unreachable,
+    UsageError,
+)
+from prime_cli.core.file_locks import locked
+from prime_cli.core.paths import write_atomically
 from prime_cli.core.process import Completed, TimedOut, run
 from prime_cli.core.secret_detection import without_secrets
+from prime_cli.hub.compute.sky.machines import SkyOffer, read_machines
+from prime_cli.wire.codec import decode, encode
 
 TRIED = "0.14.1"
 """The release this was tested with."""
@@ -126,3 +139,100 @@ def _beside(folder: Path) -> Path | None:
 
 def _end_of(text: str) -> str:
     return "\n".join(text.strip().splitlines()[-20:])
+
+
+# --- Offers ---
+
+# --- One question at a time ---
+
+
+def read_cached(
+    file: Path,
+    key: Sequence[str],
+    ask: Callable[[], Any],
+    *,
+    is_fresh: Callable[[float], bool],
+    patience: float,
+    now: Callable[[], float] = time.time,
+) -> Any:
+    """The answer of `ask`, cached in `file` for all processes by `key`.
+
+    `is_fresh` judges the time of a cached answer in seconds since the epoch. A query costs seconds
+    and 160 MB, and a minute while SkyPilot's server starts: impatient clients that retry must not
+    cause another one. Raises Unreachable if another process has been at it for `patience` seconds,
+    and what `ask` raises.
+    """
+    found = _read_answer(file, key, is_fresh)
+    if found is not None:
+        return found
+    try:
+        with locked(file.with_suffix(".lock"), seconds=patience):
+            found = _read_answer(file, key, is_fresh)
+            if found is None:
+                asked_at, found = now(), ask()
+                write_atomically(file, encode({"at": asked_at, "of": key, "answer": found}))
+            return found
+    except Conflict as error:
+        raise Unreachable(
+            "SkyPilot has not answered yet",
+            hint="try again in a minute: its server may still be starting",
+        ) from error
+
+
+def _read_answer(file: Path, key: Sequence[str], is_fresh: Callable[[float], bool]) -> Any:
+    with suppress(OSError, UsageError, KeyError, TypeError):
+        kept = decode(file.read_bytes(), dict[str, Any])
+        if kept["of"] == key and is_fresh(kept["at"]):
+            return kept["answer"]
+    return None
+
+
+# --- The catalog ---
+
+_FRESH_SECONDS = 300.0
+_ASK_SECONDS = 300.0
+"""Catalogs of clouds are fetched on first use."""
+
+
+@dataclass(frozen=True)
+class Catalog:
+    """The machines of `infra` (everything SkyPilot may use if empty).
+
+    If another process is already fetching them, waits up to `patience` seconds.
+    """
+
+    installation: SkyInstallation
+    file: Path
+    infra: tuple[str, ...] = ()
+    patience: float = _ASK_SECONDS
+    now: Callable[[], float] = time.time
+
+    def machines(self) -> list[SkyOffer]:
+        """All machines; raises PrimeError if SkyPilot cannot list them."""
+        return read_machines(self._answer()["rows"])
+
+    def uploaded(self) -> list[str]:
+        """The files with its user's credentials that SkyPilot would copy to each machine."""
+        return list(self._answer()["uploaded"])
+
+    def find(self, cloud_id: str) -> SkyOffer:
+        """The machine of an offer; raises NotFound."""
+        for machine in self.machines():
+            if machine.offer.cloud_id == cloud_id:
+                return machine
+        raise NotFound(
+            f"SkyPilot does not offer `{cloud_id}` now", hint="`prime availability list` shows all"
+        )
+
+    def _answer(self) -> Any:
+        def ask() -> Any:
+            return self.installation.ask("offers", {"infra": list(self.infra)}, _ASK_SECONDS)
+
+        return read_cached(
+            self.file,
+            [self.installation.command, *self.infra],
+            ask,
+            is_fresh=lambda at: 0 <= self.now() - at < _FRESH_SECONDS,
+            patience=self.patience,
+            now=self.now,
+        )

@@ -1,48 +1,51 @@
-"""What SkyPilot can rent, as offers, and the `resources` of its tasks for each."""
+"""Machines of SkyPilot as offers, and pods on them as its tasks."""
 
+import base64
+import math
+import re
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any
 
+import msgspec
+
+from prime_cli.core.errors import UsageError
+from prime_cli.hub.compute.machine import CPU_NODE, PUBLISHED
+from prime_cli.hub.compute.provider import PodSpec
 from prime_cli.wire.offers import GpuOffer, Prices, Spec
 
 # --- GPU types ---
 
-_TYPES = {
-    "A10": "A10_24GB", "A100": "A100_40GB", "A100-80GB": "A100_80GB",
-    "A100-80GB-SXM": "A100_80GB", "A30": "A30_24GB", "A40": "A40_48GB", "B200": "B200_180GB",
-    "B300": "B300_262GB", "GB200": "GB200", "GB300": "GB300", "GH200": "GH200_96GB",
-    "H100": "H100_80GB", "H100-80GB": "H100_80GB", "H100-SXM": "H100_80GB",
-    "H100-MEGA-80GB": "H100_80GB", "H200": "H200_141GB", "H200-SXM": "H200_141GB",
-    "L4": "L4_24GB", "L40": "L40_48GB", "L40S": "L40S_48GB", "P100": "P100_16GB", "P4": "P4_8GB",
-    "P40": "P40_24GB", "T4": "T4_16GB", "V100": "V100_16GB", "V100-32GB": "V100_32GB",
-    "RTX3070": "RTX3070_8GB", "RTX3080": "RTX3080_10GB", "RTX3080-Ti": "RTX3080Ti_12GB",
-    "RTX3090": "RTX3090_24GB", "RTX3090-Ti": "RTX3090Ti_24GB", "RTX4070-Ti": "RTX4070Ti_12GB",
-    "RTX4080": "RTX4080_16GB", "RTX4090": "RTX4090_24GB", "RTX5090": "RTX5090_32GB",
-    "RTX4000": "RTX4000_8GB", "RTX5000": "RTX5000_16GB", "RTX6000": "RTX6000_24GB",
-    "RTX8000": "RTX8000_48GB", "RTX2000-Ada": "RTX2000Ada_16GB", "RTX4000-Ada": "RTX4000Ada_20GB",
-    "RTX5000-Ada": "RTX5000Ada_32GB", "RTX6000-Ada": "RTX6000Ada_48GB", "A2000": "A2000_6GB",
-    "RTXA4000": "A4000_16GB", "A4000": "A4000_16GB", "RTXA4500": "A4500_20GB",
-    "RTXA5000": "A5000_24GB", "A5000": "A5000_24GB", "RTXA6000": "A6000_48GB",
-    "A6000": "A6000_48GB", "RTXPRO6000": "RTX_PRO_6000B_96GB",
-}  # fmt: skip
-_TYPE_OF = {name.lower(): published for name, published in _TYPES.items()}
+_MODELS = {model.lower(): model for model in PUBLISHED} | {
+    "rtxa4000": "A4000",
+    "rtxa4500": "A4500",
+    "rtxa5000": "A5000",
+    "rtxa6000": "A6000",
+    "rtxpro6000": "RTX_PRO_6000B",
+}
+_NAME = re.compile(r"(?P<model>.+?)(?:-mega)?(?:-(?P<size>\d+)gb)?(?:-sxm)?")
+_WITHOUT_SIZE = ("GB200", "GB300")
 _SOME = 0.08
 """Catalogs count GB or GiB, with or without the driver's share."""
 
 
 def published_type(name: str, memory: float | None) -> str | None:
-    """The published type of a GPU, from SkyPilot's name and, if known, its GB.
+    """The published type of a GPU, from SkyPilot's name (`A100-80GB-SXM`) and, if known, its GB.
 
-    None if there is no such type, or `memory` is that of another model.
+    None if there is no such type, or `memory` is of another model.
     """
-    published = _TYPE_OF.get(name.lower())
-    if published is None:
+    if name.upper() in _WITHOUT_SIZE:
+        return name.upper()
+    match = _NAME.fullmatch(name.lower())
+    model = _MODELS.get(match["model"].replace("-", "")) if match else None
+    if match is None or model is None:
         return None
-    size = memory_of(published)
-    if memory and size and abs(memory - size) > _SOME * size:
+    size = int(match["size"] or PUBLISHED[model][0])
+    if size not in PUBLISHED[model] or (memory and abs(memory - size) > _SOME * size):
         return None
-    return published
+    return f"{model}_{size}GB"
 
 
 def memory_of(published: str) -> int:
@@ -54,7 +57,6 @@ def memory_of(published: str) -> int:
 # --- Machines ---
 
 PROVIDER = "sky"
-CPU_NODE = "CPU_NODE"
 POOLS = ("slurm", "kubernetes", "ssh")
 _VCPUS = 2
 _DISK_SIZE = 256
@@ -109,34 +111,33 @@ def _of_row(row: Mapping[str, Any]) -> list[SkyOffer]:
     ]
 
 
-def _cpu_offer(infra: str, pool: str) -> GpuOffer:
-    return GpuOffer(
-        cloud_id=f"{PROVIDER}/{infra}",
-        gpu_type=CPU_NODE,
-        gpu_count=1,
-        provider=PROVIDER,
-        data_center=pool or None,
-        vcpu=Spec(min_count=1, default_count=_VCPUS, max_count=1024, step=1),
-        memory=Spec(min_count=1, max_count=16384, step=1),
-        prices=Prices(currency="USD", on_demand=0.0),
-        is_spot=False,
-    )
+_ANY_VCPUS = Spec(min_count=1, max_count=1024, step=1)
+_ANY_MEMORY = Spec(min_count=1, max_count=16384, step=1)
 
 
-def _pool_offer(row: Mapping[str, Any], infra: str, pool: str, gpu_type: str) -> GpuOffer:
-    count = int(row["accelerator_count"])
+def _offer(*parts: str, gpu_type: str, count: int, price: float, **rest: Any) -> GpuOffer:
     return GpuOffer(
-        cloud_id=f"{PROVIDER}/{infra}/{count}x{row['accelerator_name']}",
+        cloud_id="/".join([PROVIDER, *parts]),
         gpu_type=gpu_type,
         gpu_count=count,
         gpu_memory=memory_of(gpu_type),
         provider=PROVIDER,
-        data_center=pool or None,
-        vcpu=Spec(min_count=1, max_count=1024, step=1),
-        memory=Spec(min_count=1, max_count=16384, step=1),
-        prices=Prices(currency="USD", on_demand=row["price"] or 0.0),
-        is_spot=False,
+        prices=Prices(currency="USD", on_demand=price),
+        **({"is_spot": False} | rest),
     )
+
+
+def _cpu_offer(infra: str, pool: str) -> GpuOffer:
+    vcpu = msgspec.structs.replace(_ANY_VCPUS, default_count=_VCPUS)
+    rest = {"data_center": pool or None, "vcpu": vcpu, "memory": _ANY_MEMORY}
+    return _offer(infra, gpu_type=CPU_NODE, count=1, price=0.0, **rest)
+
+
+def _pool_offer(row: Mapping[str, Any], infra: str, pool: str, gpu_type: str) -> GpuOffer:
+    count = int(row["accelerator_count"])
+    name, price = f"{count}x{row['accelerator_name']}", row["price"] or 0.0
+    rest = {"data_center": pool or None, "vcpu": _ANY_VCPUS, "memory": _ANY_MEMORY}
+    return _offer(infra, name, gpu_type=gpu_type, count=count, price=price, **rest)
 
 
 def _rented(
@@ -144,18 +145,16 @@ def _rented(
 ) -> tuple[GpuOffer, dict[str, Any]]:
     count, instance, region = int(row["accelerator_count"]), row["instance_type"], row["region"]
     place = f"{infra}/{region}" if region else infra
-    parts = [PROVIDER, place, instance or f"{count}x{row['accelerator_name']}"]
-    offer = GpuOffer(
-        cloud_id="/".join([*parts, "spot"] if spot else parts),
+    name = instance or f"{count}x{row['accelerator_name']}"
+    offer = _offer(
+        *(place, name, "spot") if spot else (place, name),
         gpu_type=gpu_type,
-        gpu_count=count,
-        gpu_memory=memory_of(gpu_type),
-        provider=PROVIDER,
+        count=count,
+        price=price,
         data_center=region or None,
         disk=Spec(min_count=1, default_count=_DISK_SIZE, max_count=16384, step=1),
         vcpu=Spec(default_count=_whole(row["cpu_count"])),
         memory=Spec(default_count=_whole(row["memory"])),
-        prices=Prices(currency="USD", on_demand=price),
         is_spot=spot,
     )
     resources: dict[str, Any] = {
@@ -170,3 +169,134 @@ def _rented(
 
 def _whole(number: float | None) -> int | None:
     return None if number is None else int(number)
+
+
+# --- Tasks ---
+
+DOCKER = "docker:"
+_MOST = 96 * 1024
+"""Linux takes 128 KiB in one variable, and base64 adds a third."""
+
+_KEYS = """\
+mkdir -p "$login/.ssh"
+touch "$login/.ssh/authorized_keys"
+printf '%s' "$PRIME_AUTHORIZED_KEYS" | base64 -d >>"$login/.ssh/authorized_keys"
+"""
+_VARIABLES = """\
+printf '%s' "$PRIME_ENVIRONMENT" | base64 -d >"$HOME/.prime_environment"
+touch "$login/.bashrc"
+if ! grep -qxF "$line" "$login/.bashrc"; then
+    { printf '%s\\n' "$line"; cat "$login/.bashrc"; } >"$HOME/.prime_bashrc"
+    cat "$HOME/.prime_bashrc" >"$login/.bashrc"
+    rm "$HOME/.prime_bashrc"
+fi
+"""
+_HERE = "~/.prime_environment"
+_IN_SLURM = '~/.sky_clusters/"$SKY_CLUSTER_NAME"/.prime_environment'
+"""Slurm jobs have their own HOME, which SkyPilot names in sessions and removes at the end."""
+_BEGIN = """\
+set -eu
+umask 077
+login=$(getent passwd "$(id -un)" | cut -d: -f6)
+"""
+
+
+def validate_spec(order: PodSpec, machine: SkyOffer) -> None:
+    """Raise UsageError naming the first request that SkyPilot or the cloud cannot meet."""
+    where = machine.resources["infra"]
+    if order.disks:
+        raise UsageError(f"SkyPilot attaches no disks: `{order.disks[0].name}` cannot be attached")
+    for wish, feature in (
+        (order.nodes > 1 and f"{order.nodes} nodes", "multi_node"),
+        (order.image and f"the image `{order.image}`", "docker_image"),
+    ):
+        if wish and feature in machine.refused:
+            reason = machine.refused[feature]
+            raise UsageError(f"{wish} is not available at `{where}`", detail=reason)
+    if order.image and not _is_image(order.image):
+        raise UsageError(
+            f"`{order.image}` is not an image in a registry",
+            hint=f"write it as `{DOCKER}nvidia/cuda:12.4.1-base-ubuntu22.04`",
+        )
+    for name, count, spec in (
+        ("disk size", order.disk_size, machine.offer.disk),
+        ("vCPUs", order.vcpus, machine.offer.vcpu),
+        ("memory", order.memory, machine.offer.memory),
+    ):
+        if count is not None and spec.min_count is None and count != spec.default_count:
+            raise UsageError(f"{name} cannot be chosen at `{where}`")
+    if max(len(_environment(order)), len(_keys(order))) > _MOST:
+        raise UsageError(f"The variables and keys of a pod have more than {_MOST // 1024} KiB")
+
+
+def build_task(order: PodSpec, machine: SkyOffer, now: datetime) -> dict[str, Any]:
+    """The task, as its YAML would be.
+
+    User input is passed as base64 values, never in the script.
+    """
+    task: dict[str, Any] = {
+        "name": order.tag,
+        "num_nodes": order.nodes,
+        "resources": _resources(order, machine),
+        "setup": _setup(order, machine),
+    }
+    if order.variables:
+        task["secrets"] = {"PRIME_ENVIRONMENT": _environment(order)}
+    if machine.cloud == "slurm":
+        minutes = max(1, math.ceil((order.stop_at - now).total_seconds() / 60))
+        task["config"] = {"slurm": {"sbatch_options": {"time": str(minutes)}}}
+    else:
+        task["envs"] = {"PRIME_AUTHORIZED_KEYS": _keys(order)}
+    return task
+
+
+def ends_itself(machine: SkyOffer) -> bool:
+    """Whether SkyPilot can end the machine at its deadline; otherwise Slurm's time limit does."""
+    return machine.cloud != "slurm" and "autostop" not in machine.refused
+
+
+def _resources(order: PodSpec, machine: SkyOffer) -> dict[str, Any]:
+    resources = dict(machine.resources)
+    if machine.is_pool:
+        vcpus = order.vcpus or machine.offer.vcpu.default_count
+        resources |= {"cpus": f"{vcpus}+"} if vcpus else {}
+        resources |= {"memory": f"{order.memory}+"} if order.memory else {}
+    elif order.disk_size is not None:
+        resources["disk_size"] = order.disk_size
+    if order.image:
+        resources["image_id"] = order.image
+    return resources
+
+
+def _setup(order: PodSpec, machine: SkyOffer) -> str:
+    """Put keys and variables into the login account.
+
+    A Slurm account outlives its jobs, and so would keys: there SkyPilot's own opens the job.
+    """
+    slurm = machine.cloud == "slurm"
+    script = _BEGIN if slurm else _BEGIN + _KEYS
+    if not order.variables:
+        return script
+    file = _IN_SLURM if slurm else _HERE
+    return f"{script}line={shlex.quote(f'test ! -r {file} || . {file}')}\n{_VARIABLES}"
+
+
+def _keys(order: PodSpec) -> str:
+    return _base64("".join(f"{key}\n" for key in order.authorized_keys))
+
+
+def _environment(order: PodSpec) -> str:
+    return _base64(_exports(order.variables)) if order.variables else ""
+
+
+def _exports(variables: Mapping[str, str]) -> str:
+    return "".join(f"export {name}={shlex.quote(text)}\n" for name, text in variables.items())
+
+
+def _base64(text: str) -> str:
+    return base64.b64encode(text.encode()).decode()
+
+
+def _is_image(image: str) -> bool:
+    name = image.removeprefix(DOCKER)
+    return image.startswith(DOCKER) and bool(name) and name.isprintable() and " " not in name

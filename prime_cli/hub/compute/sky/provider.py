@@ -3,23 +3,23 @@
 import socket
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-import msgspec
-
 from prime_cli.core.errors import EnvironmentFailed, InternalError, NotAllowed, UsageError
-from prime_cli.core.paths import write_atomically
 from prime_cli.hub.compute.provider import PodProvider, PodSpec, PodStatus
-from prime_cli.hub.compute.registry import ProviderContext
-from prime_cli.hub.compute.sky import tasks
-from prime_cli.hub.compute.sky.catalog import Catalog, single_flight
-from prime_cli.hub.compute.sky.clusters import ClusterFolder, is_tag, see_at_work, see_settled
-from prime_cli.hub.compute.sky.installation import SkyInstallation, sentence
-from prime_cli.hub.compute.sky.machines import PROVIDER, SkyOffer
-from prime_cli.wire.codec import decode, encode
+from prime_cli.hub.compute.registry import ProviderContext, say_nothing
+from prime_cli.hub.compute.sky.clusters import ClusterFolder, see_at_work, see_settled
+from prime_cli.hub.compute.sky.installation import Catalog, SkyInstallation, read_cached, sentence
+from prime_cli.hub.compute.sky.machines import (
+    PROVIDER,
+    SkyOffer,
+    build_task,
+    ends_itself,
+    validate_spec,
+)
+from prime_cli.hub.compute.sshd import is_tag
 from prime_cli.wire.offers import DiskOffer, GpuOffer
 from prime_cli.wire.pods import PROVISIONING
 
@@ -45,10 +45,6 @@ _SERVER_SENTENCE = (
 )
 
 
-def _nobody_listens(_sentence: str) -> None:
-    pass
-
-
 @dataclass(frozen=True)
 class SkyProvider:
     """Clusters of the SkyPilot of `installation`, with their folders in `folder`.
@@ -62,7 +58,7 @@ class SkyProvider:
     folder: Path
     infra: tuple[str, ...] = ()
     embedded: bool = True
-    say: Callable[[str], None] = _nobody_listens
+    say: Callable[[str], None] = say_nothing
     place: str | None = None
     now: Callable[[], datetime] = lambda: datetime.now(UTC)
 
@@ -103,22 +99,22 @@ class SkyProvider:
             raise UsageError(f"Users of this hub cannot reach `{machine.resources['infra']}`")
         if not self.embedded:
             self._require_private()
-        tasks.validate_spec(order, machine)
+        validate_spec(order, machine)
 
     def start(self, order: PodSpec) -> None:
         folder = self._cluster(order.tag)
         if folder.was_ordered:
             return
         machine = self.catalog.find(order.offer.cloud_id)
-        tasks.validate_spec(order, machine)
+        validate_spec(order, machine)
         self._announce()
         folder.order(
             {
                 "tag": order.tag,
                 "pod_id": order.pod_id,
                 "stop_at": order.stop_at.timestamp(),
-                "autodown": tasks.ends_itself(machine),
-                "task": tasks.build_task(order, machine, self.now()),
+                "autodown": ends_itself(machine),
+                "task": build_task(order, machine, self.now()),
             }
         )
         try:
@@ -182,24 +178,27 @@ class SkyProvider:
         Commands ask several times, and each query takes seconds: an answer is reused for a few
         more, as long as nothing happened to the pods in question (`settled`).
         """
-        kept = self.folder / "clusters.json"
         since = time.time()
 
-        def find() -> dict[str, str] | None:
-            # A sweep needs an answer requested after it began.
-            return _read_kept(kept, settled, None if settled else since)
+        def is_fresh(at: float) -> bool:
+            # A garbage collection needs an answer requested after it began.
+            oldest = time.time() - _FRESH_SECONDS if settled else since
+            quiet = all(folder.is_quiet_since(at) for folder in settled)
+            return oldest <= at <= time.time() and quiet
 
-        return single_flight(
-            kept, self._patience(_STATUS_SECONDS), find, lambda: self._ask_for_clusters(kept)
+        found = read_cached(
+            self.folder / "clusters.json",
+            [],
+            self._ask_for_clusters,
+            is_fresh=is_fresh,
+            patience=self._patience(_STATUS_SECONDS),
         )
+        return dict(found)
 
-    def _ask_for_clusters(self, kept: Path) -> dict[str, str]:
+    def _ask_for_clusters(self) -> dict[str, str]:
         self._announce()
-        asked_at = time.time()
         answer = self.installation.ask("status", {}, _STATUS_SECONDS)
-        found = {str(each["name"]): str(each["status"]) for each in answer}
-        write_atomically(kept, encode({"at": asked_at, "clusters": found}))
-        return found
+        return {str(each["name"]): str(each["status"]) for each in answer}
 
     def _patience(self, seconds: float) -> float:
         return seconds if self.embedded else _REQUEST_SECONDS
@@ -230,27 +229,6 @@ class SkyProvider:
             socket.create_connection(_SERVER, timeout=2.0).close()
         except OSError:
             self.say(_SERVER_SENTENCE)
-
-
-def _read_kept(
-    file: Path, settled: Collection[ClusterFolder], since: float | None
-) -> dict[str, str] | None:
-    """The answer in `file`, if recent enough: requested after `since`, or a little ago."""
-    with suppress(OSError, UsageError):
-        kept = decode(file.read_bytes(), _Kept)
-        oldest = time.time() - _FRESH_SECONDS if since is None else since
-        if oldest <= kept.at <= time.time() and all(
-            folder.is_quiet_since(kept.at) for folder in settled
-        ):
-            return kept.clusters
-    return None
-
-
-class _Kept(msgspec.Struct):
-    """The last answer about clusters, and when it was requested."""
-
-    at: float
-    clusters: dict[str, str]
 
 
 def open_provider(context: ProviderContext) -> PodProvider | None:

@@ -46,7 +46,7 @@ pods = Table(
     # When its provider last restarted it, because it was down but resumable.
     Column("started_again", String),
     # The id of the engine or server that has it; NULL if every server reaches it, or none has
-    # been found to have it since an upgrade or a restore. See `holders`.
+    # been found to have it since an upgrade or a restore.
     Column("holder", String),
 )
 
@@ -77,30 +77,25 @@ disks = Table(
     Column("holder", String),
 )
 
+# The next two are not used any more.
 holders = Table(
     "holders",
     metadata,
-    # Of a container engine, or of a server of this hub.
     Column("id", String, primary_key=True),
-    # The machine of the server that reaches it, for people.
     text("name"),
-    # The last heartbeat of such a server.
     text("seen_at"),
 )
 
 errands = Table(
     "errands",
     metadata,
-    # What a server asks of another, whose `holder` it does not reach; deleted when done.
     Column("id", String, primary_key=True),
     text("holder"),
-    # An `Errand`, of the pod or disk with the id `target`; `lines` of a log.
     text("kind"),
     text("target"),
     Column("lines", Integer),
     text("asked_at"),
     Column("taken_at", String),
-    # Its result, or why there is none.
     Column("answer", Text),
     Column("failure", Text),
 )

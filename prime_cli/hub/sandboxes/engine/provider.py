@@ -13,11 +13,12 @@ from prime_cli.core.errors import EnvironmentFailed, UsageError
 from prime_cli.core.formatting import format_bytes
 from prime_cli.core.installation import install_command
 from prime_cli.hub.compute.engine.entry import (
+    NEEDED,
+    describe_missing,
     find_engine,
     is_on_this_machine,
     may_enter_containers,
 )
-from prime_cli.hub.compute.engine.limits import NEEDED, describe_missing
 from prime_cli.hub.sandboxes.internet import can_filter, filter_network
 from prime_cli.hub.sandboxes.network import SandboxNetwork, describe_network
 from prime_cli.hub.sandboxes.provider import PROCESSES, RunningSandbox, SandboxSpec

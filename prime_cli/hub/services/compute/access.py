@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 from uuid import uuid4
 
+import msgspec
 from sqlalchemy import (
     ColumnElement,
     Connection,
@@ -25,9 +26,10 @@ from prime_cli.core.errors import Conflict, NotAllowed, NotFound, UsageError
 from prime_cli.core.formatting import pluralize
 from prime_cli.core.ssh_keys import read_public_key
 from prime_cli.hub.context import Caller, Hub
-from prime_cli.hub.db.tables import disks, holders, members, owners, pod_members, pods, ssh_keys
+from prime_cli.hub.db.tables import disks, members, owners, pod_members, pods, ssh_keys
 from prime_cli.hub.services.access import TEAM, check_label, find_owner, owner_id, require_user
 from prime_cli.hub.services.audit import record
+from prime_cli.wire.pods import PastPodQuery
 from prime_cli.wire.queries import PageQuery
 from prime_cli.wire.ssh_keys import KeyChange, KeyChanged, KeyUpload, SshKey, SshKeyPage
 
@@ -35,20 +37,27 @@ from prime_cli.wire.ssh_keys import KeyChange, KeyChanged, KeyUpload, SshKey, Ss
 # A pod is seen by its user; one of a team by the team's admins too, by all members when it is
 # shared, and by the members that it names. For everybody else it does not exist.
 
-THE_HUB = Caller("hub", admin=True)
-"""Who ends pods when nobody requests it: no user can have that name."""
+SYSTEM_CALLER = Caller("hub", admin=True)
+"""The caller for what the hub does by itself; no user can have that name."""
 
 ADMIN = "ADMIN"
 
 
 def select_pods() -> Select[Any]:
-    """Rows of `pods` with `owner`, the slug of their user, and what is known of their holder."""
-    holder = holders.c.name.label("holder_name"), holders.c.seen_at
-    return (
-        select(pods, owners.c.slug.label("owner"), *holder)
-        .join(owners, pods.c.user_id == owners.c.id)
-        .outerjoin(holders, pods.c.holder == holders.c.id)
-    )
+    """Rows of `pods` with `owner`, the slug of their user."""
+    return select(pods, owners.c.slug.label("owner")).join(owners, pods.c.user_id == owners.c.id)
+
+
+def read_page(
+    connection: Connection,
+    found: Select[Any],
+    query: PageQuery | PastPodQuery,
+    *order: ColumnElement[Any],
+) -> tuple[Sequence[Row[Any]], int]:
+    """One page of the rows, and how many there are."""
+    total = connection.execute(select(func.count()).select_from(found.subquery())).scalar_one()
+    page = found.order_by(*order).offset(query.offset).limit(query.limit)
+    return connection.execute(page).all(), total
 
 
 def is_live() -> ColumnElement[bool]:
@@ -122,7 +131,7 @@ def find_pod(connection: Connection, caller: Caller, pod_id: str) -> Row[Any]:
 
 
 def find_endable(connection: Connection, caller: Caller, pod_id: str) -> Row[Any]:
-    """The same for callers who may end it; raises NotFound or NotAllowed."""
+    """The row of a pod that the caller may end; raises NotFound or NotAllowed."""
     query = select_pods().where(pods.c.id == pod_id)
     row = connection.execute(query.where(endable_by(caller))).one_or_none()
     if row is None:
@@ -195,12 +204,9 @@ def list_keys(hub: Hub, caller: Caller, query: PageQuery) -> SshKeyPage:
     """One page of the caller's keys, the primary one first, then the newest; raises NotAllowed."""
     _require_own(caller, writing=False)
     with hub.database.read() as connection:
-        mine = _of(connection, caller)
+        mine = select(ssh_keys).where(_of(connection, caller))
         order = (ssh_keys.c.is_primary.desc(), *_NEWEST_FIRST)
-        rows = connection.execute(
-            select(ssh_keys).where(mine).order_by(*order).offset(query.offset).limit(query.limit)
-        ).all()
-        total = connection.execute(select(func.count()).where(mine)).scalar_one()
+        rows, total = read_page(connection, mine, query, *order)
     return SshKeyPage([_shown(row) for row in rows], total, query.offset, query.limit)
 
 
@@ -333,12 +339,4 @@ def _make_primary(hub: Hub, connection: Connection, row: Row[Any]) -> None:
 
 
 def _shown(row: Row[Any]) -> SshKey:
-    return SshKey(
-        id=row.id,
-        user_id=row.user_id,
-        name=row.name,
-        public_key=row.public_key,
-        is_primary=bool(row.is_primary),
-        created_at=row.created_at,
-        updated_at=row.updated_at,
-    )
+    return msgspec.convert(row, SshKey, from_attributes=True)

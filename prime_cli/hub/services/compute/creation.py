@@ -1,38 +1,38 @@
 """Create a pod: its row is written first, so that nothing is ever forgotten."""
 
-from collections.abc import Sequence
-from datetime import datetime
+from collections.abc import Mapping, Sequence
 from typing import Any
 from uuid import uuid4
 
-from msgspec import Struct
+from msgspec import Struct, structs
 from sqlalchemy import Connection, func, insert, select
 
 from prime_cli.core.errors import Conflict, NotAllowed, NotFound, PrimeError, UsageError
-from prime_cli.hub.compute.provider import PodSpec, place_of
+from prime_cli.hub.compute.provider import PodProvider, PodSpec, place_of
 from prime_cli.hub.context import Caller, Hub, timestamp
 from prime_cli.hub.db.tables import members, pod_disks, pod_members, pods
-from prime_cli.hub.services.access import find_own_team, owner_id, require_user
+from prime_cli.hub.services.access import check_label, find_own_team, owner_id, require_user
 from prime_cli.hub.services.audit import record
 from prime_cli.hub.services.compute.access import ADMIN, is_live, keys_for, select_pods
-from prime_cli.hub.services.compute.offers import require_providers, tag_of, tag_prefix
 from prime_cli.hub.services.compute.pod_request import (
-    ChosenOffer,
     check_price,
     check_request,
     choose,
     find_mounts,
-    name_of,
-    price_of,
     read_deadline,
-    read_variables,
 )
-from prime_cli.hub.services.compute.pod_views import request_column
 from prime_cli.hub.services.compute.pods import get_pod
+from prime_cli.hub.services.compute.providers import (
+    elsewhere,
+    owns_pods,
+    require_providers,
+    tag_of,
+    tag_prefix,
+)
 from prime_cli.hub.services.compute.reconcile import close
 from prime_cli.hub.services.quotas import require_pod
 from prime_cli.wire.codec import encode
-from prime_cli.wire.pods import ERROR, PROVISIONING, Pod, PodCreation
+from prime_cli.wire.pods import ERROR, PROVISIONING, Pod, PodCreation, PodVariable
 
 # --- Owner and members ---
 
@@ -47,7 +47,7 @@ class PodOwner(Struct, frozen=True):
 
 
 def find_pod_owner(hub: Hub, caller: Caller, creation: PodCreation) -> PodOwner:
-    """Whose a pod is to be. Raises NotAllowed for a key that is not good for it, NotFound for a
+    """The owner of a new pod. Raises NotAllowed for a key that is not good for it, NotFound for a
     team or a member, UsageError for sharing without a team.
     """
     shared = creation.shared_with_team or creation.shared_in_camel
@@ -66,15 +66,15 @@ def find_pod_owner(hub: Hub, caller: Caller, creation: PodCreation) -> PodOwner:
     return PodOwner(user, team.id, shared, named)
 
 
-def list_key_holders(connection: Connection, holders: PodOwner) -> tuple[str, ...]:
+def list_key_holders(connection: Connection, owner: PodOwner) -> tuple[str, ...]:
     """The ids of all who will see the pod, its user first."""
-    if holders.team_id is None:
-        return (holders.user_id,)
-    query = select(members.c.user_id).where(members.c.team_id == holders.team_id)
-    if not holders.shared:
+    if owner.team_id is None:
+        return (owner.user_id,)
+    query = select(members.c.user_id).where(members.c.team_id == owner.team_id)
+    if not owner.shared:
         query = query.where(members.c.role == ADMIN)
     of_team = connection.execute(query.order_by(members.c.user_id)).scalars()
-    return tuple(dict.fromkeys([holders.user_id, *holders.named, *of_team]))
+    return tuple(dict.fromkeys([owner.user_id, *owner.named, *of_team]))
 
 
 def _require_may_rent(caller: Caller, owner: str) -> None:
@@ -110,93 +110,85 @@ def create_pod(hub: Hub, caller: Caller, creation: PodCreation) -> Pod:
     require_providers(hub)
     check_request(creation)
     stop_at = read_deadline(hub, creation.stop_at)
-    choice = choose(hub, creation)
-    price = price_of(choice.offer, creation)
-    check_price(creation.pod, price)
-    holders = find_pod_owner(hub, caller, creation)
-    order = _order(hub, caller, creation, choice, holders=holders, stop_at=stop_at)
-    choice.provider.validate_spec(order)
-    _insert(hub, caller, creation, choice, order=order, holders=holders, price=price)
-    _start(hub, choice, order)
-    return get_pod(hub, caller, order.pod_id)
-
-
-def _order(
-    hub: Hub,
-    caller: Caller,
-    creation: PodCreation,
-    choice: ChosenOffer,
-    *,
-    holders: PodOwner,
-    stop_at: datetime,
-) -> PodSpec:
     request = creation.pod
+    provider, offer = choose(hub, creation)
+    price = offer.hourly(
+        disk=request.disk_size, vcpus=request.vcpus, memory=request.memory, nodes=creation.nodes
+    )
+    check_price(request, price)
+    owner = find_pod_owner(hub, caller, creation)
     pod_id = str(uuid4())
     with hub.database.read() as connection:
-        keys = keys_for(
-            connection, list_key_holders(connection, holders), request.ssh_key_id or None
+        users = list_key_holders(connection, owner)
+        spec = PodSpec(
+            tag=tag_of(tag_prefix(hub), pod_id),
+            pod_id=pod_id,
+            name=check_label(request.name or "", "name of a pod") or f"pod-{pod_id[:6]}",
+            owner=caller.slug,
+            offer=offer,
+            stop_at=stop_at,
+            authorized_keys=keys_for(connection, users, request.ssh_key_id or None),
+            nodes=creation.nodes,
+            vcpus=request.vcpus,
+            memory=request.memory,
+            disk_size=request.disk_size,
+            image=request.image or None,
+            variables={variable.key: variable.value for variable in request.env_vars},
+            disks=find_mounts(hub, connection, caller, creation, provider.name),
         )
-        mounts = find_mounts(connection, caller, creation, choice)
-    return PodSpec(
-        tag=tag_of(tag_prefix(hub), pod_id),
-        pod_id=pod_id,
-        name=name_of(request, pod_id),
-        owner=caller.slug,
-        offer=choice.offer,
-        stop_at=stop_at,
-        authorized_keys=keys,
-        nodes=creation.nodes,
-        vcpus=request.vcpus,
-        memory=request.memory,
-        disk_size=request.disk_size,
-        image=request.image or None,
-        variables=read_variables(request),
-        disks=mounts,
-    )
+    provider.validate_spec(spec)
+    with hub.database.write() as connection:
+        if not owns_pods(connection, provider):
+            raise elsewhere()
+        _require_room(connection, owner.user_id)
+        require_pod(hub, connection, owner.team_id or owner.user_id)
+        find_mounts(hub, connection, caller, creation, provider.name)
+        row = _row(hub, spec, owner) | {
+            "provider": provider.name,
+            "holder": place_of(provider),
+            "request": _request_column(creation),
+            "price_hr": price,
+        }
+        _insert(connection, row, spec, owner)
+        detail = {"provider": provider.name, "offer": offer.cloud_id}
+        record(hub, connection, caller, "pod.create", pod_id, name=spec.name, **detail)
+    _start(hub, provider, spec)
+    return get_pod(hub, caller, pod_id)
 
 
-def _insert(
-    hub: Hub,
-    caller: Caller,
-    creation: PodCreation,
-    choice: ChosenOffer,
-    *,
-    order: PodSpec,
-    holders: PodOwner,
-    price: float | None,
-) -> None:
+def _row(hub: Hub, spec: PodSpec, owner: PodOwner) -> dict[str, Any]:
     now = hub.now()
-    values: dict[str, Any] = {
-        "id": order.pod_id,
-        "tag": order.tag,
-        "user_id": holders.user_id,
-        "team_id": holders.team_id,
-        "shared": holders.shared,
-        "name": order.name,
-        "provider": choice.provider.name,
-        "offer": encode(choice.offer).decode(),
-        "request": request_column(creation),
-        "nodes": order.nodes,
-        "price_hr": price,
+    return {
+        "id": spec.pod_id,
+        "tag": spec.tag,
+        "user_id": owner.user_id,
+        "team_id": owner.team_id,
+        "shared": owner.shared,
+        "name": spec.name,
+        "offer": encode(spec.offer).decode(),
+        "nodes": spec.nodes,
         "status": PROVISIONING,
         "addresses": "[]",
         "host_keys": "[]",
         "created_at": now,
         "updated_at": now,
-        "stop_at": timestamp(order.stop_at),
-        "holder": place_of(choice.provider),
+        "stop_at": timestamp(spec.stop_at),
     }
-    with hub.database.write() as connection:
-        _require_room(connection, holders.user_id)
-        require_pod(hub, connection, holders.team_id or holders.user_id)
-        find_mounts(connection, caller, creation, choice)
-        connection.execute(insert(pods).values(values))
-        for user_id in holders.named:
-            connection.execute(insert(pod_members).values(pod_id=order.pod_id, user_id=user_id))
-        for mount in order.disks:
-            connection.execute(insert(pod_disks).values(pod_id=order.pod_id, disk_id=mount.disk_id))
-        detail = {"provider": choice.provider.name, "offer": choice.offer.cloud_id}
-        record(hub, connection, caller, "pod.create", order.pod_id, name=order.name, **detail)
+
+
+def _insert(connection: Connection, row: Mapping[str, Any], spec: PodSpec, owner: PodOwner) -> None:
+    connection.execute(insert(pods).values(row))
+    for user_id in owner.named:
+        connection.execute(insert(pod_members).values(pod_id=spec.pod_id, user_id=user_id))
+    for mount in spec.disks:
+        connection.execute(insert(pod_disks).values(pod_id=spec.pod_id, disk_id=mount.disk_id))
+
+
+def _request_column(creation: PodCreation) -> str:
+    """The request as stored in the table: only the names of variables."""
+    named = [PodVariable(variable.key, "") for variable in creation.pod.env_vars]
+    pod = structs.replace(creation.pod, env_vars=named)
+    return encode(structs.replace(creation, pod=pod)).decode()
 
 
 def _require_room(connection: Connection, user_id: str) -> None:
@@ -208,18 +200,18 @@ def _require_room(connection: Connection, user_id: str) -> None:
         )
 
 
-def _start(hub: Hub, choice: ChosenOffer, order: PodSpec) -> None:
+def _start(hub: Hub, provider: PodProvider, spec: PodSpec) -> None:
     try:
-        choice.provider.start(order)
+        provider.start(spec)
     except PrimeError as error:
         with hub.database.read() as connection:
-            row = connection.execute(select_pods().where(pods.c.id == order.pod_id)).one()
+            row = connection.execute(select_pods().where(pods.c.id == spec.pod_id)).one()
         close(hub, row, ERROR, ended_at=hub.now(), failure=error.message)
         raise
     with hub.database.read() as connection:
-        ended = select(pods.c.terminated_at).where(pods.c.id == order.pod_id)
+        ended = select(pods.c.terminated_at).where(pods.c.id == spec.pod_id)
         if connection.execute(ended).scalar_one() is None:
             return
     # It was ended before there was anything to end.
-    choice.provider.end(order.tag)
-    raise Conflict(f"The pod `{order.name}` was terminated while it started")
+    provider.end(spec.tag)
+    raise Conflict(f"The pod `{spec.name}` was terminated while it started")

@@ -13,20 +13,15 @@ from prime_cli.hub.context import Caller, Hub
 from prime_cli.hub.db.tables import disks, owners, pod_disks, pods
 from prime_cli.hub.services.access import check_label, find_own_team, owner_id, require_user
 from prime_cli.hub.services.audit import note, record
-from prime_cli.hub.services.compute.access import disks_of, is_live, is_managed_by
-from prime_cli.hub.services.compute.holders import (
-    Errand,
-    adopt,
-    is_elsewhere,
-    leave_errand,
-    may_be_elsewhere,
-)
-from prime_cli.hub.services.compute.offers import (
+from prime_cli.hub.services.compute.access import disks_of, is_live, is_managed_by, read_page
+from prime_cli.hub.services.compute.offers import choose_disk_offer
+from prime_cli.hub.services.compute.providers import (
     ask,
-    choose_disk_offer,
     find_provider,
+    is_here,
     prefix_of,
     provider_named,
+    require_here,
     tag_of,
     tag_prefix,
 )
@@ -54,14 +49,11 @@ MOST_DISKS = 100
 def list_disks(hub: Hub, caller: Caller, query: PageQuery) -> DiskPage:
     """One page of the disks of the caller and of the caller's teams, newest first."""
     require_user(caller)
-    look_again(hub, caller)
+    settle_disks(hub, caller)
     mine = select_disks(caller)
     with hub.database.read() as connection:
-        total = connection.execute(select(func.count()).select_from(mine.subquery())).scalar_one()
         order = disks.c.created_at.desc(), disks.c.id
-        rows = connection.execute(
-            mine.order_by(*order).offset(query.offset).limit(query.limit)
-        ).all()
+        rows, total = read_page(connection, mine, query, *order)
         attached = attached_pods(connection, [row.id for row in rows])
     return DiskPage(
         [shown(row, attached.get(row.id, ())) for row in rows], total, query.offset, query.limit
@@ -71,7 +63,7 @@ def list_disks(hub: Hub, caller: Caller, query: PageQuery) -> DiskPage:
 def get_disk(hub: Hub, caller: Caller, disk_id: str) -> Disk:
     """One disk; raises NotFound."""
     require_user(caller)
-    look_again(hub, caller)
+    settle_disks(hub, caller)
     with hub.database.read() as connection:
         row = find_disk(connection, caller, disk_id)
         return shown(row, attached_pods(connection, [row.id]).get(row.id, ()))
@@ -128,15 +120,16 @@ def rename_disk(hub: Hub, caller: Caller, disk_id: str, name: str) -> Disk:
 def terminate_disk(hub: Hub, caller: Caller, disk_id: str) -> Ended:
     """Delete a disk with its contents.
 
-    Raises NotFound, NotAllowed, and Conflict while it is being created or a pod has it. If the
-    provider fails it stays DELETING, and can be terminated again; so it does until the server that
-    reaches it has removed it.
+    Raises NotFound, NotAllowed, Unreachable for a disk of another server, and Conflict while it is
+    being created or a pod has it. If the provider fails it stays DELETING, and can be terminated
+    again.
     """
     require_user(caller)
-    look_again(hub, caller)
+    settle_disks(hub, caller)
     with hub.database.read() as connection:
         row = find_changeable(connection, caller, disk_id)
-    provider = None if is_elsewhere(hub, row) else provider_named(hub, row.provider)
+    require_here(hub, row)
+    provider = provider_named(hub, row.provider)
     with hub.database.write() as connection:
         require_alive(hub, connection, caller)
         row = find_changeable(connection, caller, disk_id)
@@ -151,29 +144,11 @@ def terminate_disk(hub: Hub, caller: Caller, disk_id: str) -> Ended:
                 f"Disk `{row.name}` is still being created", hint="try again in a minute"
             )
         _change(hub, connection, row.id, status=DELETING)
-        if provider is None:
-            leave_errand(hub, connection, Errand.REMOVE, row)
-            note(hub, connection, caller, "disk.terminate", row.id)
-            return Ended(DELETING)
-    _remove(hub, provider, row)
-    with hub.database.write() as connection:
-        note(hub, connection, caller, "disk.terminate", row.id)
-    return Ended()
-
-
-def remove_as_asked(hub: Hub, provider: PodProvider, errand: Row[Any]) -> None:
-    """Remove a disk for another server; raises what the provider raises."""
-    wanted = disks.c.id == errand.target, disks.c.status == DELETING
-    with hub.database.read() as connection:
-        row = connection.execute(select(disks).where(*wanted)).one_or_none()
-    if row is not None:
-        _remove(hub, provider, row)
-
-
-def _remove(hub: Hub, provider: PodProvider, row: Row[Any]) -> None:
     provider.remove_disk(row.tag)
     with hub.database.write() as connection:
         _change(hub, connection, row.id, status=TERMINATED, terminated_at=hub.now())
+        note(hub, connection, caller, "disk.terminate", row.id)
+    return Ended()
 
 
 def _owners(
@@ -225,6 +200,7 @@ def _change(hub: Hub, connection: Connection, disk_id: str, **values: Any) -> No
 # --- Rows: finding, refreshing and showing them ---
 
 _SECONDS_TO_MAKE = 60
+_TIMES = ("created_at", "updated_at", "terminated_at")
 
 
 def select_disks(caller: Caller) -> Select[Any]:
@@ -249,7 +225,7 @@ def find_disk(connection: Connection, caller: Caller, disk_id: str) -> Row[Any]:
 
 
 def find_changeable(connection: Connection, caller: Caller, disk_id: str) -> Row[Any]:
-    """The same for its user, or an admin of its team; raises NotFound or NotAllowed."""
+    """The row of a disk that the caller may change; raises NotFound or NotAllowed."""
     row = find_disk(connection, caller, disk_id)
     good_for = {row.owner if row.team_id is None else row.team, caller.slug} & caller.writes
     if not good_for:
@@ -262,7 +238,7 @@ def find_changeable(connection: Connection, caller: Caller, disk_id: str) -> Row
     return row
 
 
-def look_again(hub: Hub, caller: Caller) -> None:
+def settle_disks(hub: Hub, caller: Caller) -> None:
     """Find out what became of disks whose creation or removal began long ago.
 
     That process was killed, so only the provider knows. If a provider does not say, nothing is
@@ -279,7 +255,7 @@ def look_again(hub: Hub, caller: Caller) -> None:
         its = [row for row in rows if row.provider == name]
         tags = list_disks_there(provider, its)
         if not isinstance(tags, PrimeError):
-            _settle(hub, provider, its, tags)
+            _settle(hub, its, tags)
 
 
 def list_disks_there(provider: PodProvider, rows: Iterable[Row[Any]]) -> set[str] | PrimeError:
@@ -308,38 +284,27 @@ def attached_pods(connection: Connection, disk_ids: Collection[str]) -> dict[str
 def shown(row: Row[Any], attached: Iterable[str] = ()) -> Disk:
     """A row of `disks`, with the pods that it is attached to."""
     offer = decode(row.offer.encode(), DiskOffer)
+    same = ("id", "name", "status", "size", "price_hr", "user_id", "team_id", *_TIMES)
     return Disk(
-        id=row.id,
-        name=row.name,
-        created_at=row.created_at,
-        updated_at=row.updated_at,
-        terminated_at=row.terminated_at,
-        status=row.status,
+        **{name: getattr(row, name) for name in same},
         provider_type=row.provider,
-        size=row.size,
         info={
             "country": offer.country,
             "dataCenterId": offer.data_center,
             "cloudId": offer.cloud_id,
             "isMultinode": offer.is_multinode,
         },
-        price_hr=row.price_hr,
-        user_id=row.user_id,
-        team_id=row.team_id,
         pods=list(attached),
     )
 
 
-def _settle(
-    hub: Hub, provider: PodProvider, rows: Iterable[Row[Any]], tags: Collection[str]
-) -> None:
+def _settle(hub: Hub, rows: Iterable[Row[Any]], tags: Collection[str]) -> None:
     now = hub.now()
     for row in rows:
         if row.tag in tags:
-            adopt(hub, provider, disks, row)
             if row.status == DELETING:
                 continue  # the caller may retry
-        elif may_be_elsewhere(hub, provider, row):
+        elif not is_here(hub, row):
             continue
         values: dict[str, Any] = {"status": ACTIVE if row.tag in tags else ERROR}
         if row.tag not in tags:

@@ -1,25 +1,17 @@
-"""Available offers of all providers, and calls to providers."""
+"""Available offers of all providers."""
 
-import logging
-import secrets
 from collections.abc import Callable, Iterable, Sequence
 from math import inf
 from typing import Any, TypeVar
 
-from sqlalchemy import insert, select
+from sqlalchemy import select
 
-from prime_cli.core.errors import (
-    Conflict,
-    InternalError,
-    NotAllowed,
-    NotFound,
-    PrimeError,
-    UsageError,
-)
+from prime_cli.core.errors import NotFound, PrimeError, UsageError
 from prime_cli.hub.compute.provider import PodProvider
 from prime_cli.hub.context import Caller, Hub
-from prime_cli.hub.db.tables import counters, disks
+from prime_cli.hub.db.tables import disks
 from prime_cli.hub.services.compute.access import disks_of
+from prime_cli.hub.services.compute.providers import ask, elsewhere, owns_pods, require_providers
 from prime_cli.wire.codec import decode
 from prime_cli.wire.disks import DiskCreation, check_size
 from prime_cli.wire.offers import (
@@ -52,7 +44,7 @@ def list_offers(hub: Hub, caller: Caller, query: OfferQuery, *, clusters: bool) 
 
 
 def list_by_type(hub: Hub, caller: Caller, query: OfferQuery, *, clusters: bool) -> OffersByType:
-    """The same by `gpu_type`, as releases of the official client up to 0.4.11 expect."""
+    """The page by `gpu_type`, as releases of the official client up to 0.4.11 expect."""
     by_type: OffersByType = {}
     for offer in _page(_find(hub, caller, query, clusters=clusters), query):
         by_type.setdefault(offer.gpu_type, []).append(offer)
@@ -63,7 +55,12 @@ def list_disk_offers(hub: Hub, _caller: Caller, query: DiskOfferQuery) -> DiskOf
     """One page of the kinds of disks; raises what `list_offers` raises."""
     offers = gather(hub, lambda provider: provider.disk_offers())
     found = sorted(
-        (offer for _, offer in offers if _is_at_place(offer, query)),
+        (
+            offer
+            for _, offer in offers
+            if (not query.regions or offer.region in query.regions)
+            and matches(offer, data_center=query.data_center_id, cloud_id=query.cloud_id)
+        ),
         key=lambda offer: (offer.provider, offer.cloud_id or "", offer.data_center or ""),
     )
     return DiskOfferPage(_page(found, query), len(found))
@@ -88,10 +85,17 @@ def summarize(hub: Hub, caller: Caller, *, clusters: bool) -> Summary:
 def gather(
     hub: Hub, question: Callable[[PodProvider], Sequence[Offer]], *, of: str | None = None
 ) -> list[tuple[PodProvider, Offer]]:
-    """All providers' answers, or one's; failing ones are skipped, unless all of them fail."""
+    """All providers' answers, or one's; failing ones are skipped, unless all of them fail.
+
+    Raises Unreachable if another server has the pods of all of them.
+    """
     found: list[tuple[PodProvider, Offer]] = []
     failures: list[PrimeError] = []
-    asked = [each for each in hub.settings.providers if of in (None, "", each.name)]
+    named = [each for each in hub.settings.providers if of in (None, "", each.name)]
+    with hub.database.read() as connection:
+        asked = [each for each in named if owns_pods(connection, each)]
+    if named and not asked:
+        raise elsewhere()
     is_raised = len(asked) == 1 and not hub.settings.accounts
     for provider in asked:
         answer = ask(provider, question, is_raised=is_raised)
@@ -110,18 +114,27 @@ def _page(offers: Sequence[T], query: OfferQuery | DiskOfferQuery) -> list[T]:
 
 
 def _find(hub: Hub, caller: Caller, query: OfferQuery, *, clusters: bool) -> list[GpuOffer]:
-    places = _places(hub, caller, query.disks)
+    places = [
+        {"provider": disk.provider, "data_center": disk.data_center}
+        for disk in _find_disks(hub, caller, query.disks)
+    ]
+    names = ("gpu_count", "gpu_type", "socket", "security", "cloud_id")
+    wanted = {name: getattr(query, name) for name in names} | {"data_center": query.data_center_id}
     return sorted(
         (
             offer
             for _, offer in gather(hub, lambda provider: provider.offers())
             if is_cluster(offer) == clusters
-            and _is_at_place(offer, query)
-            and _has_gpus(offer, query)
-            and all(_is_at(offer, place) for place in places)
+            and (not query.regions or offer.region in query.regions)
+            and all(matches(offer, **each) for each in (wanted, *places))
         ),
         key=_place_in_list,
     )
+
+
+def matches(offer: GpuOffer | DiskOffer, **wanted: Any) -> bool:
+    """Whether the offer has all values of `wanted`; None is any."""
+    return all(value is None or value == getattr(offer, name) for name, value in wanted.items())
 
 
 def _place_in_list(offer: GpuOffer) -> tuple[Any, ...]:
@@ -137,27 +150,8 @@ def _place_in_list(offer: GpuOffer) -> tuple[Any, ...]:
     )
 
 
-def _is_at_place(offer: GpuOffer | DiskOffer, query: OfferQuery | DiskOfferQuery) -> bool:
-    return (not query.regions or offer.region in query.regions) and _are_equal(
-        (query.data_center_id, offer.data_center), (query.cloud_id, offer.cloud_id)
-    )
-
-
-def _has_gpus(offer: GpuOffer, query: OfferQuery) -> bool:
-    return _are_equal(
-        (query.gpu_count, offer.gpu_count),
-        (query.gpu_type, offer.gpu_type),
-        (query.socket, offer.socket),
-        (query.security, offer.security),
-    )
-
-
-def _are_equal(*pairs: tuple[Any, Any]) -> bool:
-    return all(asked is None or asked == there for asked, there in pairs)
-
-
-def _places(hub: Hub, caller: Caller, disk_ids: Iterable[str]) -> list[DiskOffer]:
-    """The places of the disks; raises NotFound for one that the caller does not have."""
+def _find_disks(hub: Hub, caller: Caller, disk_ids: Iterable[str]) -> list[DiskOffer]:
+    """The offers of the disks; raises NotFound for one that the caller does not have."""
     wanted = list(dict.fromkeys(disk_ids))
     if not wanted:
         return []
@@ -172,97 +166,6 @@ def _places(hub: Hub, caller: Caller, disk_ids: Iterable[str]) -> list[DiskOffer
     return list(by_id.values())
 
 
-def _is_at(offer: GpuOffer, place: DiskOffer) -> bool:
-    return offer.provider == place.provider and _are_equal((place.data_center, offer.data_center))
-
-
-# --- Providers by name, their failures, and the tags of what they create ---
-
-# --- Tags ---
-
-_COUNTER = "hub"
-_LENGTH = 12
-
-
-def tag_of(prefix: str, thing_id: str) -> str:
-    """`prime-1a2b3c4d-` and the first digits of an id: a name for hosts, users and clusters."""
-    return f"{prefix}{thing_id[:_LENGTH]}"
-
-
-def prefix_of(tag: str) -> str:
-    """The prefix of a tag: this hub's own, or that of the hub that it was restored from."""
-    prime, number, _ = tag.split("-", 2)
-    return f"{prime}-{number}-"
-
-
-def tag_prefix(hub: Hub) -> str:
-    """The prefix of all tags of this hub, and no other: a number drawn once."""
-    with hub.database.read() as connection:
-        drawn = connection.execute(select(counters.c.value).where(counters.c.name == _COUNTER))
-        number = drawn.scalar()
-    return f"prime-{number if number is not None else _draw(hub):08x}-"
-
-
-def _draw(hub: Hub) -> int:
-    number = secrets.randbits(32)
-    try:
-        with hub.database.write() as connection:
-            connection.execute(insert(counters).values(name=_COUNTER, value=number))
-    except Conflict:
-        # Another has drawn one meanwhile.
-        with hub.database.read() as connection:
-            drawn = connection.execute(select(counters.c.value).where(counters.c.name == _COUNTER))
-            return int(drawn.scalar_one())
-    return number
-
-
-# --- Providers ---
-
-_log = logging.getLogger(__name__)
-
-
-def find_provider(hub: Hub, name: str) -> PodProvider | None:
-    """The provider `name`, or None if it is not enabled (any more)."""
-    return next((each for each in hub.settings.providers if each.name == name), None)
-
-
-def provider_named(hub: Hub, name: str) -> PodProvider:
-    """The same; raises NotAllowed."""
-    found = find_provider(hub, name)
-    if found is None:
-        raise NotAllowed(
-            f"The provider `{name}` is not enabled on this hub",
-            hint="ask the hub's operator to enable it; until then its pods stay as they are",
-        )
-    return found
-
-
-def require_providers(hub: Hub) -> None:
-    """Raise NotAllowed on a hub without machines."""
-    if not hub.settings.providers:
-        raise NotAllowed("This hub offers no machines", hint="name another with `--context`")
-
-
-def ask(
-    provider: PodProvider, question: Callable[[PodProvider], T], *, is_raised: bool = False
-) -> T | PrimeError:
-    """A provider's answer, or why there is none, which is also logged.
-
-    So one failing provider does not affect the others. A failure that `is_raised` anyway, to
-    whoever reads the log, is not logged as well; a bug always is.
-    """
-    try:
-        return question(provider)
-    except PrimeError as error:
-        if not is_raised:
-            why = f"{error.message}: {error.detail}" if error.detail else error.message
-            _log.warning("The provider `%s` failed: %s", provider.name, why)
-        return error
-    except Exception:  # noqa: BLE001 - a bug of one provider
-        _log.exception("The provider `%s` has a bug", provider.name)
-        return InternalError(f"The provider `{provider.name}` failed; the hub's log says why")
-
-
 # --- The offer that a request for a disk means ---
 
 _MOST_NAMED = 5
@@ -275,25 +178,21 @@ def choose_disk_offer(hub: Hub, creation: DiskCreation) -> tuple[PodProvider, Di
     and what providers raise.
     """
     require_providers(hub)
-    wanted = creation.disk
-    asked = {
+    disk = creation.disk
+    wanted = {
         "provider": creation.provider.type,
-        "cloudId": wanted.cloud_id,
-        "dataCenterId": wanted.data_center_id,
-        "country": wanted.country,
+        "cloud_id": disk.cloud_id,
+        "data_center": disk.data_center_id,
+        "country": disk.country,
     }
-    found = [
-        (provider, offer)
-        for provider, offer in gather(hub, lambda provider: provider.disk_offers())
-        if all(
-            text is None or text == there
-            for text, there in zip(asked.values(), _place_of_disk(offer), strict=True)
-        )
-    ]
+    offers = gather(hub, lambda provider: provider.disk_offers())
+    found = [(provider, offer) for provider, offer in offers if matches(offer, **wanted)]
     if not found:
-        told = ", ".join(f"{name} `{text[:80]}`" for name, text in asked.items() if text)
+        names = ("provider", "cloudId", "dataCenterId", "country")
+        asked = zip(names, wanted.values(), strict=True)
+        named = ", ".join(f"{name} `{text[:80]}`" for name, text in asked if text)
         raise NotFound(
-            f"No disk is offered{f' with {told}' if told else ''}",
+            f"No disk is offered{f' with {named}' if named else ''}",
             hint="list them with `prime availability disks`",
         )
     if len(found) > 1:
@@ -304,9 +203,5 @@ def choose_disk_offer(hub: Hub, creation: DiskCreation) -> tuple[PodProvider, Di
             if len(found) <= _MOST_NAMED
             else "name one by its cloudId, dataCenterId or provider",
         )
-    check_size(found[0][1].spec, wanted.size)
+    check_size(found[0][1].spec, disk.size)
     return found[0]
-
-
-def _place_of_disk(offer: DiskOffer) -> tuple[str | None, ...]:
-    return offer.provider, offer.cloud_id, offer.data_center, offer.country

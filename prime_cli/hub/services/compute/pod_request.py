@@ -2,20 +2,17 @@
 
 import math
 import re
-from collections.abc import Mapping
 from datetime import UTC, datetime
 
-from msgspec import Struct
 from sqlalchemy import Connection, select
 
 from prime_cli.core.errors import Conflict, NotAllowed, NotFound, UsageError
 from prime_cli.hub.compute.provider import Mount, PodProvider
 from prime_cli.hub.context import Caller, Hub
 from prime_cli.hub.db.tables import disks, pod_disks, pods
-from prime_cli.hub.services.access import check_label
 from prime_cli.hub.services.compute.access import attachable_by, disks_of, is_live
-from prime_cli.hub.services.compute.holders import is_within_reach
-from prime_cli.hub.services.compute.offers import gather
+from prime_cli.hub.services.compute.offers import gather, matches
+from prime_cli.hub.services.compute.providers import is_here
 from prime_cli.wire.counts import check_count
 from prime_cli.wire.disks import ACTIVE
 from prime_cli.wire.offers import GpuOffer
@@ -28,13 +25,6 @@ _MOST_VARIABLES = 200
 _MOST_NODES = 1000
 _LONGEST_VALUE = 32 * 1024
 _SEE = "see what there is with `prime availability list`"
-
-
-class ChosenOffer(Struct, frozen=True):
-    """The offer for a pod, and its provider."""
-
-    provider: PodProvider
-    offer: GpuOffer
 
 
 def check_request(creation: PodCreation) -> None:
@@ -50,52 +40,43 @@ def check_request(creation: PodCreation) -> None:
     ):
         if wish:
             raise UsageError(f"`{name}` is not possible at this hub", hint="omit it")
+    _check_variables(request)
 
 
-def choose(hub: Hub, creation: PodCreation) -> ChosenOffer:
-    """The cheapest matching offer.
+def choose(hub: Hub, creation: PodCreation) -> tuple[PodProvider, GpuOffer]:
+    """The cheapest matching offer, and its provider.
 
     Raises NotFound if there is none, Conflict if it is sold out, and UsageError for options that it
     does not leave open.
     """
     request = creation.pod
     offers = gather(hub, lambda provider: provider.offers(), of=creation.provider.type)
-    meant = [
-        ChosenOffer(provider, offer) for provider, offer in offers if _is_meant(request, offer)
-    ]
+    meant = [each for each in offers if _is_meant(request, each[1])]
     if not meant:
         raise NotFound(
             f"There is no offer `{request.cloud_id[:80]}` of {request.gpu_count} x "
             f"`{request.gpu_type[:80]}` like this now",
             hint=_SEE,
         )
-    in_stock = [choice for choice in meant if choice.offer.stock_status != "Unavailable"]
+    in_stock = [each for each in meant if each[1].stock_status != "Unavailable"]
     if not in_stock:
         raise Conflict(f"Sold out: `{request.cloud_id}`", hint=_SEE)
-    choice = min(in_stock, key=_cost)
-    _check_counts(request, choice.offer)
-    images = choice.offer.images
+    provider, offer = min(in_stock, key=lambda each: _cost(each[1]))
+    _check_counts(request, offer)
+    images = offer.images
     # If an offer lists none, only the provider knows them.
     if request.image and images and request.image not in images:
         raise UsageError(
             f"`{request.image[:80]}` is not an image of this offer",
             hint=f"it has {', '.join(images)}",
         )
-    return choice
+    return provider, offer
 
 
-def _cost(choice: ChosenOffer) -> float:
+def _cost(offer: GpuOffer) -> float:
     """Sort key: an unknown price may be any, so it comes last."""
-    price = choice.offer.prices.price
+    price = offer.prices.price
     return math.inf if price is None else price
-
-
-def price_of(offer: GpuOffer, creation: PodCreation) -> float | None:
-    """The hourly cost of the request; None if the offer has no price."""
-    pod = creation.pod
-    return offer.hourly(
-        disk=pod.disk_size, vcpus=pod.vcpus, memory=pod.memory, nodes=creation.nodes
-    )
 
 
 def check_price(request: PodRequest, price: float | None) -> None:
@@ -125,11 +106,10 @@ def read_deadline(hub: Hub, text: str | None) -> datetime:
     return moment.astimezone(UTC)
 
 
-def read_variables(request: PodRequest) -> Mapping[str, str]:
-    """The environment variables by name; raises UsageError, without showing a value."""
+def _check_variables(request: PodRequest) -> None:
+    """Raise UsageError for the first that is impossible, without showing a value."""
     if len(request.env_vars) > _MOST_VARIABLES:
         raise UsageError(f"More than {_MOST_VARIABLES} environment variables are given")
-    found: dict[str, str] = {}
     for variable in request.env_vars:
         if not _VARIABLE.fullmatch(variable.key):
             raise UsageError(
@@ -140,27 +120,18 @@ def read_variables(request: PodRequest) -> Mapping[str, str]:
             raise UsageError(
                 f"The value of `{variable.key}` has a NUL or more than {_LONGEST_VALUE} characters"
             )
-        found[variable.key] = variable.value
-    return found
-
-
-def name_of(request: PodRequest, pod_id: str) -> str:
-    """The requested name, or one derived from the id; raises UsageError."""
-    return check_label(request.name or "", "name of a pod") or f"pod-{pod_id[:6]}"
 
 
 def _is_meant(request: PodRequest, offer: GpuOffer) -> bool:
-    exact = (request.cloud_id, request.gpu_type, request.gpu_count)
-    if exact != (offer.cloud_id, offer.gpu_type, offer.gpu_count):
-        return False
-    return all(
-        asked in (None, "", there)
-        for asked, there in (
-            (request.socket, offer.socket),
-            (request.data_center_id, offer.data_center),
-            (request.country, offer.country),
-            (request.security, offer.security),
-        )
+    return matches(
+        offer,
+        cloud_id=request.cloud_id,
+        gpu_type=request.gpu_type,
+        gpu_count=request.gpu_count,
+        socket=request.socket or None,
+        data_center=request.data_center_id or None,
+        country=request.country or None,
+        security=request.security or None,
     )
 
 
@@ -176,7 +147,7 @@ _MOST_DISKS = 20
 
 
 def find_mounts(
-    connection: Connection, caller: Caller, creation: PodCreation, choice: ChosenOffer
+    hub: Hub, connection: Connection, caller: Caller, creation: PodCreation, provider: str
 ) -> tuple[Mount, ...]:
     """The disks that are asked for; raises NotFound, NotAllowed, UsageError, and Conflict where
     one is in use.
@@ -194,12 +165,12 @@ def find_mounts(
             raise NotAllowed(
                 f"The disk `{rows[disk_id].name}` belongs to a team that you have left"
             )
-        if rows[disk_id].provider != choice.provider.name:
+        if rows[disk_id].provider != provider:
             raise UsageError(
                 f"The disk `{rows[disk_id].name}` is of `{rows[disk_id].provider}`, and the pod "
-                f"would be of `{choice.provider.name}`"
+                f"would be of `{provider}`"
             )
-        if not is_within_reach(choice.provider, rows[disk_id]):
+        if not is_here(hub, rows[disk_id]):
             raise Conflict(
                 f"The disk `{rows[disk_id].name}` is on the machine of another server of this hub, "
                 "and the pod would be on this one's",

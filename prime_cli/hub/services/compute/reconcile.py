@@ -1,36 +1,29 @@
 """Refreshing pods from their providers, and terminating them."""
 
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 from sqlalchemy import Connection, Row, update
 
 from prime_cli.core.errors import PrimeError
-from prime_cli.hub.compute.provider import PodProvider, PodStatus
+from prime_cli.hub.compute.provider import PodProvider, PodStatus, place_of
 from prime_cli.hub.context import Caller, Hub, timestamp
 from prime_cli.hub.db.tables import pods
 from prime_cli.hub.services.access import require_user
 from prime_cli.hub.services.audit import record
-from prime_cli.hub.services.compute.access import THE_HUB, find_endable, is_live, select_pods
-from prime_cli.hub.services.compute.holders import (
-    Errand,
-    adopt,
+from prime_cli.hub.services.compute.access import SYSTEM_CALLER, find_endable, is_live, select_pods
+from prime_cli.hub.services.compute.providers import (
+    ask,
     claim,
-    is_elsewhere,
-    leave_errand,
-    may_be_elsewhere,
-    why_lost,
+    find_provider,
+    is_here,
+    provider_named,
 )
-from prime_cli.hub.services.compute.offers import ask, find_provider, provider_named
-from prime_cli.hub.services.compute.pod_views import (
-    addresses_column,
-    failure_column,
-    host_keys_column,
-)
+from prime_cli.wire.codec import encode
 from prime_cli.wire.pods import (
     ACTIVE,
     DELETING,
@@ -58,8 +51,10 @@ def terminate(hub: Hub, caller: Caller, pod_id: str) -> Ended:
         row = find_endable(connection, caller, pod_id)
     if row.terminated_at is not None:
         return Ended(TERMINATED)
-    if is_elsewhere(hub, row):
-        _end_elsewhere(hub, caller, row)
+    if not is_here(hub, row):
+        # The server that has it ends it when it next refreshes its pods.
+        with hub.database.write() as connection:
+            _mark_deleting(hub, connection, caller, row, why="asked for")
         return Ended(DELETING)
     provider = provider_named(hub, row.provider)
     return Ended(end_pod(hub, caller, provider, row, why="asked for"))
@@ -92,23 +87,8 @@ def end_pod(
         return DELETING
     with hub.database.write() as connection:
         noted = update(pods).where(pods.c.id == row.id, is_live())
-        connection.execute(noted.values(failure=failure_column(failure.message)))
+        connection.execute(noted.values(failure=_storable(failure.message)))
     raise failure
-
-
-def end_as_asked(hub: Hub, provider: PodProvider, errand: Row[Any]) -> None:
-    """Terminate a pod for another server; if that fails, the next refresh tries again."""
-    query = select_pods().where(pods.c.id == errand.target, is_live())
-    with hub.database.read() as connection:
-        row = connection.execute(query).one_or_none()
-    if row is not None:
-        end_pod(hub, THE_HUB, provider, row, why="asked for")
-
-
-def _end_elsewhere(hub: Hub, caller: Caller, row: Row[Any]) -> None:
-    with hub.database.write() as connection:
-        _mark_deleting(hub, connection, caller, row, why="asked for")
-        leave_errand(hub, connection, Errand.END, row)
 
 
 def _mark_deleting(
@@ -133,14 +113,24 @@ def close(
         "progress": None,
     }
     if failure is not None or status != ERROR:
-        values["failure"] = failure_column(failure)
+        values["failure"] = _storable(failure)
     with hub.database.write() as connection:
         connection.execute(update(pods).where(pods.c.id == row.id, is_live()).values(values))
 
 
+def _storable(failure: str | None) -> str | None:
+    """A reason as every database takes it: a provider may pass on anything from anywhere."""
+    if failure is None:
+        return None
+    return failure.replace("\0", "").encode(errors="backslashreplace").decode()[:_LONGEST_FAILURE]
+
+
 # --- Status ---
 
+_LONGEST_FAILURE = 4000
 _BEGINS_WITHIN = timedelta(minutes=1)
+_OVERDUE_SECONDS = 300.0
+"""A pod of another server that is this late was left by a server that is gone."""
 _ON_ITS_WAY = (PROVISIONING, PENDING)
 _STATUSES = (*_ON_ITS_WAY, ACTIVE, STOPPED, ERROR, DELETING)
 
@@ -149,51 +139,45 @@ def refresh(hub: Hub, rows: Sequence[Row[Any]]) -> None:
     """Update the rows of live pods, restart those that are down but resumable, and terminate those
     that are past their deadline or already being deleted.
 
-    Pods of a provider that does not answer stay as they are; the failure is logged. So do those
-    that only another server reaches, or may reach, unless it is lost: such pods end at their
-    deadline, which their provider enforces too.
+    Pods of a provider that does not answer stay as they are; the failure is logged. So do those of
+    another server, until some time after their deadline, which their provider enforces too.
     """
-    for row in rows:
-        if row.stop_at <= hub.now() and why_lost(hub, row) is not None:
-            close(hub, row, TERMINATED, ended_at=row.stop_at)
-    for provider, row, seen in look(hub, rows):
-        if seen is not None:
-            adopt(hub, provider, pods, row)
+    overdue = hub.after(-_OVERDUE_SECONDS)
+    for provider, row, seen in read_states(hub, rows):
         is_over = row.stop_at <= hub.now()
         if seen is None:
-            # What nobody has claimed ends at its deadline too.
-            away = is_elsewhere(hub, row) if is_over else may_be_elsewhere(hub, provider, row)
-            if not away:
+            if is_here(hub, row):
                 _note_absence(hub, provider, row)
         elif is_over:
             # Also if it is being deleted: it may be stuck, and it costs money.
             _end(hub, provider, row, why="past its deadline")
         elif row.status != DELETING:
-            _note(hub, row, _resume(provider, row.tag, seen) if seen.is_resumable else seen)
+            state = _resume(provider, row.tag, seen) if seen.is_resumable else seen
+            _note(hub, row, state, holder=row.holder or place_of(provider))
         elif seen.status != DELETING:
             _end(hub, provider, row, why="asked for")
+    for row in rows:
+        if row.stop_at <= overdue and not is_here(hub, row):
+            close(hub, row, TERMINATED, ended_at=row.stop_at)
 
 
-def look(
+def read_states(
     hub: Hub, rows: Sequence[Row[Any]]
 ) -> list[tuple[PodProvider, Row[Any], PodStatus | None]]:
-    """The state of pods whose providers answer."""
+    """Pods whose providers answer, each with its state there."""
     found: list[tuple[PodProvider, Row[Any], PodStatus | None]] = []
-    by_provider: defaultdict[str, list[Row[Any]]] = defaultdict(list)
-    for row in rows:
-        by_provider[row.provider].append(row)
-    for name, theirs in by_provider.items():
-        provider = find_provider(hub, name)
-        seen = None if provider is None else see(provider, [row.tag for row in theirs])
-        if provider is not None and seen is not None:
-            found += [(provider, row, seen.get(row.tag)) for row in theirs]
+    for name in dict.fromkeys(row.provider for row in rows):
+        theirs = [row for row in rows if row.provider == name]
+        if (provider := find_provider(hub, name)) is None:
+            continue
+        states = ask(provider, partial(_inspect, [row.tag for row in theirs]))
+        if not isinstance(states, PrimeError):
+            found += [(provider, row, states.get(row.tag)) for row in theirs]
     return found
 
 
-def see(provider: PodProvider, tags: Sequence[str]) -> Mapping[str, PodStatus] | None:
-    """The state of `tags` at a provider; None if it does not answer."""
-    answer = ask(provider, lambda provider: provider.inspect(tags))
-    return None if isinstance(answer, PrimeError) else answer
+def _inspect(tags: Sequence[str], provider: PodProvider) -> Mapping[str, PodStatus]:
+    return provider.inspect(tags)
 
 
 def _resume(provider: PodProvider, tag: str, seen: PodStatus) -> PodStatus:
@@ -207,7 +191,7 @@ def _resume(provider: PodProvider, tag: str, seen: PodStatus) -> PodStatus:
 def _end(hub: Hub, provider: PodProvider, row: Row[Any], *, why: str) -> None:
     # The pod shows why it failed, and the next refresh tries again.
     with suppress(PrimeError):
-        end_pod(hub, THE_HUB, provider, row, why=why)
+        end_pod(hub, SYSTEM_CALLER, provider, row, why=why)
 
 
 def _note_absence(hub: Hub, provider: PodProvider, row: Row[Any]) -> None:
@@ -224,13 +208,14 @@ def _note_absence(hub: Hub, provider: PodProvider, row: Row[Any]) -> None:
         ask(provider, lambda each: each.end(row.tag))
 
 
-def _note(hub: Hub, row: Row[Any], seen: PodStatus) -> None:
+def _note(hub: Hub, row: Row[Any], seen: PodStatus, *, holder: str | None) -> None:
     values = {
+        "holder": holder,
         "status": seen.status if seen.status in _STATUSES else UNKNOWN,
         "progress": seen.progress,
-        "failure": failure_column(seen.failure),
-        "addresses": addresses_column(seen),
-        "host_keys": host_keys_column(seen),
+        "failure": _storable(seen.failure),
+        "addresses": encode(seen.addresses).decode(),
+        "host_keys": encode(seen.host_keys).decode(),
         "started_again": timestamp(seen.started_again) if seen.started_again else None,
     }
     if all(getattr(row, name) == value for name, value in values.items()):

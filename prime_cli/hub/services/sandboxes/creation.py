@@ -25,7 +25,7 @@ from prime_cli.hub.sandboxes.supervisor.client import Supervisor
 from prime_cli.hub.sandboxes.supervisor.protocol import CheckResult, ObservedState
 from prime_cli.hub.services.access import find_own_team, owner_id, require_user
 from prime_cli.hub.services.audit import record
-from prime_cli.hub.services.compute.offers import tag_prefix
+from prime_cli.hub.services.compute.providers import tag_prefix
 from prime_cli.hub.services.quotas import require_sandbox
 from prime_cli.hub.services.sandboxes.lifecycle import end_row
 from prime_cli.hub.services.sandboxes.rows import (

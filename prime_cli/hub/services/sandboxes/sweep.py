@@ -7,7 +7,7 @@ from prime_cli.hub.context import Caller, Hub
 from prime_cli.hub.db.tables import sandbox_tokens, sandboxes
 from prime_cli.hub.sandboxes.supervisor.protocol import EndRequest
 from prime_cli.hub.services.access import require_user
-from prime_cli.hub.services.compute.offers import tag_prefix
+from prime_cli.hub.services.compute.providers import tag_prefix
 from prime_cli.hub.services.sandboxes.lifecycle import end_row, read_refreshed
 from prime_cli.hub.services.sandboxes.rows import (
     endable_by,

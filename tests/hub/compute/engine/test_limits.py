@@ -2,7 +2,7 @@
 
 import pytest
 
-from prime_cli.hub.compute.engine.limits import missing_limits
+from prime_cli.hub.compute.engine.entry import missing_limits
 from tests.helpers.scripted_engine import ROOTS, podman
 
 

@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from prime_cli.core.errors import Conflict
-from prime_cli.hub.compute.gpus import find_gpus, published_type, read_gpus
-from prime_cli.hub.compute.machine import this_machine
+from prime_cli.hub.compute.machine import find_gpus, published_type, read_gpus, this_machine
 from prime_cli.hub.compute.provider import PodSpec
 from tests.helpers.local_pods import Here
 

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import psutil
 
-from prime_cli.hub.compute.local.processes import members
+from prime_cli.hub.compute.local.folder import members
 from tests.helpers.local_pods import Here, wait_until
 from tests.helpers.processes import is_running
 from tests.helpers.seed import read_seed

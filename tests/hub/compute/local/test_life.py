@@ -14,8 +14,7 @@ import pytest
 
 from prime_cli.core.errors import StorageFailed, UsageError
 from prime_cli.core.file_locks import take_lock
-from prime_cli.hub.compute.local.folder import PodFolder
-from prime_cli.hub.compute.local.processes import members
+from prime_cli.hub.compute.local.folder import PodFolder, members
 from prime_cli.hub.compute.local.provider import LocalProvider
 from tests.helpers.local_pods import Here, wait_until
 from tests.helpers.processes import is_running

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from prime_cli.core.errors import UsageError
-from prime_cli.hub.compute.logins import require_variables
 from prime_cli.hub.compute.provider import Mount
+from prime_cli.hub.compute.sshd import require_variables
 from tests.helpers.local_pods import Here, wait_until
 from tests.helpers.tools import needs
 

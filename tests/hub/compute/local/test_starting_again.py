@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from prime_cli.hub.compute.local.processes import find_sshd_of, members
+from prime_cli.hub.compute.local.folder import find_sshd_of, members
 from tests.helpers.local_pods import Here, wait_until
 from tests.helpers.processes import is_running
 

@@ -10,9 +10,16 @@ from hypothesis import strategies as st
 
 from prime_cli.core.errors import UsageError
 from prime_cli.hub.compute.local.folder import PodFolder, State, tag_of_folder
-from prime_cli.hub.compute.logins import is_tag, link_names, require_variables, session_script
 from prime_cli.hub.compute.provider import Mount
-from prime_cli.hub.compute.sshd import config_text, find_sshd, version_of
+from prime_cli.hub.compute.sshd import (
+    config_text,
+    find_sshd,
+    is_tag,
+    link_names,
+    require_variables,
+    session_script,
+    version_of,
+)
 from prime_cli.hub.supervisors import last_lines
 
 VALUES = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=40)

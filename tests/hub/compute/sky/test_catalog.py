@@ -8,15 +8,12 @@ import pytest
 
 from prime_cli.core.errors import Unreachable
 from prime_cli.core.file_locks import locked
-from prime_cli.hub.compute.sky.catalog import single_flight
+from prime_cli.hub.compute.sky.installation import read_cached
 
 
 def test_those_who_come_while_skypilot_is_asked_get_the_answer_to_that(tmp_path: Path) -> None:
     answers: list[str] = []
     asked, answered = Event(), Event()
-
-    def kept() -> str | None:
-        return answers[0] if answers else None
 
     def ask() -> str:
         asked.set()
@@ -24,18 +21,20 @@ def test_those_who_come_while_skypilot_is_asked_get_the_answer_to_that(tmp_path:
         answers.append("it")
         return answers[-1]
 
+    def read() -> object:
+        file = tmp_path / "offers.json"
+        return read_cached(file, ["sky"], ask, is_fresh=lambda _: True, patience=60)
+
     with ThreadPoolExecutor(3) as pool:
-        first = pool.submit(single_flight, tmp_path / "offers.json", 60, kept, ask)
+        first = pool.submit(read)
         assert asked.wait(60)
-        others = [pool.submit(single_flight, tmp_path / "offers.json", 60, kept, ask) for _ in "ab"]
+        others = [pool.submit(read) for _ in "ab"]
         answered.set()
         assert [each.result() for each in (first, *others)] == ["it"] * 3
     assert answers == ["it"]
 
 
 def test_a_long_wait_is_explained(tmp_path: Path) -> None:
-    with (
-        locked(tmp_path / "offers.lock"),
-        pytest.raises(Unreachable, match="has not answered yet"),
-    ):
-        single_flight(tmp_path / "offers.json", 0.0, lambda: None, lambda: "it")
+    file = tmp_path / "offers.json"
+    with locked(tmp_path / "offers.lock"), pytest.raises(Unreachable, match="not answered yet"):
+        read_cached(file, [], lambda: "it", is_fresh=lambda _: True, patience=0.0)

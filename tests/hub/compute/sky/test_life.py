@@ -24,7 +24,7 @@ def test_a_pod_comes_up_with_the_addresses_of_all_its_nodes(sky: FakeSky) -> Non
     order = order_of(provider, AWS, nodes=2, disk_size=100, image="docker:ubuntu:24.04")
     provider.start(order)
     seen = until(provider, order.tag, "ACTIVE")
-    config = sky.data / order.tag / "ssh_config"
+    config = str(sky.data / order.tag / "ssh_config")
     assert seen.addresses == (
         SshAddress("ubuntu", "192.0.2.7", 22, config),
         SshAddress("ubuntu", "192.0.2.8", 2200, config),

@@ -16,7 +16,7 @@ from sqlalchemy import select
 from prime_cli.core.errors import Unreachable
 from prime_cli.hub.compute.provider import PodSpec
 from prime_cli.hub.db.tables import pods
-from prime_cli.hub.services.compute.leaks import sweep
+from prime_cli.hub.services.compute.gc import collect_garbage
 from prime_cli.hub.services.compute.reconcile import refresh_all
 from prime_cli.wire.pods import DELETING
 from tests.helpers.machines import Machines
@@ -78,7 +78,7 @@ class PodModel(RuleBasedStateMachine):
         self.machines.fate = ""
         for tag in list(self.machines.seen):
             self.machines.seen[tag] = replace(self.machines.seen[tag], status="ACTIVE")
-        sweep(self.pod_hub.accounts_hub.hub, OPERATOR, dry_run=False)
+        collect_garbage(self.pod_hub.accounts_hub.hub, OPERATOR, dry_run=False)
         for pod_id in self.pod_hub.pods():
             self.pod_hub.ada.delete(f"{API}/pods/{pod_id}").raise_for_status()
         assert self.machines.seen == {}
@@ -147,9 +147,9 @@ class PodModel(RuleBasedStateMachine):
         self.machines.fate = ""
 
     @rule()
-    def sweep(self) -> None:
-        sweep(self.pod_hub.accounts_hub.hub, OPERATOR, dry_run=False)
-        assert sweep(self.pod_hub.accounts_hub.hub, OPERATOR, dry_run=True).leaks == []
+    def collect_garbage(self) -> None:
+        collect_garbage(self.pod_hub.accounts_hub.hub, OPERATOR, dry_run=False)
+        assert collect_garbage(self.pod_hub.accounts_hub.hub, OPERATOR, dry_run=True).leaks == []
 
     @invariant()
     def every_machine_has_a_live_row(self) -> None:

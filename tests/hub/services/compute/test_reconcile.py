@@ -46,7 +46,7 @@ def test_several_nodes_have_an_address_each(pod_hub: PodHub) -> None:
 
 def test_the_path_of_an_ssh_config_stays_on_the_machine(pod_hub: PodHub, tmp_path: Path) -> None:
     pod = pod_hub.rent()
-    where = SshAddress("u", "192.0.2.1", config=tmp_path / "config")
+    where = SshAddress("u", "192.0.2.1", config=str(tmp_path / "config"))
     pod_hub.machines.arrive(pod_hub.tag(pod), where)
     assert pod_hub.pod(pod["id"])["sshConfig"] is None
     assert str(tmp_path / "config") not in pod_hub.ada.get(f"{API}/pods").text

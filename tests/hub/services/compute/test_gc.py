@@ -11,17 +11,17 @@ import pytest
 from prime_cli.core.errors import Unreachable
 from prime_cli.hub.compute.provider import PodStatus
 from prime_cli.hub.services.audit import list_entries
-from prime_cli.hub.services.compute.access import THE_HUB
-from prime_cli.hub.services.compute.leaks import (
+from prime_cli.hub.services.compute.access import SYSTEM_CALLER
+from prime_cli.hub.services.compute.gc import (
     DISK,
     FAILED,
     LATE,
     MACHINE,
     SILENT,
-    sweep,
-    sweep_all,
+    collect_all_garbage,
+    collect_garbage,
 )
-from prime_cli.hub.services.compute.offers import tag_prefix
+from prime_cli.hub.services.compute.providers import tag_prefix
 from prime_cli.hub.services.compute.reconcile import refresh_all
 from prime_cli.hub.serving.application import PodWatcher
 from prime_cli.wire.pods import ACTIVE
@@ -56,7 +56,7 @@ def test_a_hub_in_order_has_no_leaks(pod_hub: PodHub) -> None:
 
 def test_an_admin_finds_machines_and_disks_without_a_row(pod_hub: PodHub) -> None:
     tag = stray(pod_hub)
-    swept = sweep(pod_hub.accounts_hub.hub, OPERATOR, dry_run=False)
+    swept = collect_garbage(pod_hub.accounts_hub.hub, OPERATOR, dry_run=False)
     assert [(leak.kind, leak.id, leak.ended) for leak in swept.leaks] == [
         (MACHINE, tag, True),
         (DISK, tag, True),
@@ -73,7 +73,7 @@ def test_a_dry_run_reports_and_terminates_nothing(pod_hub: PodHub) -> None:
     tag = stray(pod_hub)
     pod = pod_hub.rent()
     pod_hub.accounts_hub.clock.wait(hours=25)
-    swept = sweep(pod_hub.accounts_hub.hub, OPERATOR, dry_run=True)
+    swept = collect_garbage(pod_hub.accounts_hub.hub, OPERATOR, dry_run=True)
     assert [(leak.kind, leak.id, leak.ended) for leak in swept.leaks] == [
         (MACHINE, tag, False),
         (LATE, pod["id"], False),
@@ -128,11 +128,11 @@ def test_a_failed_pod_that_is_swept_keeps_its_reason(pod_hub: PodHub, is_looked_
 def test_what_is_on_a_failed_pod_is_its_users_to_end_until_the_deadline(pod_hub: PodHub) -> None:
     pod = pod_hub.rent()
     pod_hub.machines.fail(pod_hub.tag(pod), "Its sshd ended")
-    for caller in (THE_HUB, OPERATOR):
-        assert sweep(pod_hub.accounts_hub.hub, caller, dry_run=False).leaks == []
+    for caller in (SYSTEM_CALLER, OPERATOR):
+        assert collect_garbage(pod_hub.accounts_hub.hub, caller, dry_run=False).leaks == []
     assert pod_hub.pod(pod["id"])["status"] == "ERROR"
     pod_hub.accounts_hub.clock.wait(hours=25)
-    [leak] = sweep(pod_hub.accounts_hub.hub, THE_HUB, dry_run=False).leaks
+    [leak] = collect_garbage(pod_hub.accounts_hub.hub, SYSTEM_CALLER, dry_run=False).leaks
     assert (leak.kind, leak.ended) == (LATE, True)
     assert pod_hub.machines.seen == {}
 
@@ -156,7 +156,7 @@ def test_a_recovered_pod_is_not_a_leak_before_it_is_refreshed(pod_hub: PodHub) -
 def test_what_is_there_and_cannot_be_looked_at_is_ended_too(pod_hub: PodHub) -> None:
     tag = stray(pod_hub)
     pod_hub.machines.inspect = lambda tags: {}  # type: ignore[method-assign]
-    [machine, _] = sweep(pod_hub.accounts_hub.hub, OPERATOR, dry_run=False).leaks
+    [machine, _] = collect_garbage(pod_hub.accounts_hub.hub, OPERATOR, dry_run=False).leaks
     assert (machine.kind, machine.id, machine.ended) == (MACHINE, tag, True)
     assert pod_hub.machines.seen == {}
 
@@ -166,7 +166,7 @@ def test_a_pod_that_ends_meanwhile_is_not_a_leak(pod_hub: PodHub) -> None:
     found, answers = pod_hub.machines.list_tags, [[tag]]
     pod_hub.machines.list_tags = lambda prefix: answers.pop() if answers else found(prefix)  # type: ignore[method-assign]
     del pod_hub.machines.seen[tag], pod_hub.machines.disks[tag]
-    assert sweep(pod_hub.accounts_hub.hub, OPERATOR, dry_run=False).leaks == []
+    assert collect_garbage(pod_hub.accounts_hub.hub, OPERATOR, dry_run=False).leaks == []
 
 
 def test_a_provider_that_does_not_answer_is_reported(pod_hub: PodHub) -> None:
@@ -185,7 +185,7 @@ def test_what_cannot_be_ended_says_why(pod_hub: PodHub) -> None:
         raise Unreachable("The cloud is down")
 
     pod_hub.machines.end = fail  # type: ignore[method-assign]
-    [machine, _] = sweep(pod_hub.accounts_hub.hub, OPERATOR, dry_run=False).leaks
+    [machine, _] = collect_garbage(pod_hub.accounts_hub.hub, OPERATOR, dry_run=False).leaks
     assert (machine.id, machine.ended, machine.failure) == (tag, False, "The cloud is down")
 
 
@@ -250,7 +250,7 @@ def test_a_provider_that_fails_during_a_sweep_is_reported_by_name(
 def test_a_hub_that_is_started_again_at_once_sweeps_a_round_later(pod_hub: PodHub) -> None:
     """What the one before it was making when it was killed."""
     hub = pod_hub.accounts_hub.hub
-    assert sweep_all(hub, 30) is not None
+    assert collect_all_garbage(hub, 30) is not None
     pod_hub.accounts_hub.clock.wait(seconds=3)
     pod_hub.machines.seen[f"{tag_prefix(hub)}0123456789ab"] = PodStatus(ACTIVE)
     PodWatcher(_nothing, hub).watch(Rounds(pod_hub, 1))
@@ -261,7 +261,7 @@ def test_of_several_processes_one_looks(folder: Path, pod_hub: PodHub) -> None:
     other = AccountsHub(folder, clock=pod_hub.accounts_hub.clock, providers=(pod_hub.machines,))
     hubs = (pod_hub.accounts_hub.hub, other.hub)
     assert [refresh_all(hub, 30) for hub in hubs] == [True, False]
-    assert [sweep_all(hub, 30) is not None for hub in hubs] == [True, False]
+    assert [collect_all_garbage(hub, 30) is not None for hub in hubs] == [True, False]
     pod_hub.accounts_hub.clock.wait(seconds=30)
     assert [refresh_all(hub, 30) for hub in reversed(hubs)] == [True, False]
 

@@ -1,4 +1,4 @@
-"""Leaks: orphaned and expired pods and disks, found and terminated."""
+"""Garbage collection: orphaned and expired pods and disks, found and terminated."""
 
 from collections.abc import Callable, Collection, Iterable
 from datetime import datetime
@@ -10,15 +10,13 @@ from msgspec import Struct
 from sqlalchemy import ColumnElement, Row, Table, select, true
 
 from prime_cli.core.errors import NotAllowed, PrimeError
-from prime_cli.hub.compute.provider import PodProvider, PodStatus, place_of
+from prime_cli.hub.compute.provider import PodProvider, PodStatus
 from prime_cli.hub.context import Caller, Hub
 from prime_cli.hub.db.tables import counters, disks, owners, pods
 from prime_cli.hub.services.access import require_user
 from prime_cli.hub.services.audit import note
-from prime_cli.hub.services.compute.access import THE_HUB, is_live, is_of, select_pods
-from prime_cli.hub.services.compute.disks import list_disks_there
-from prime_cli.hub.services.compute.holders import adopt, at_places, claim
-from prime_cli.hub.services.compute.offers import ask, tag_prefix
+from prime_cli.hub.services.compute.access import SYSTEM_CALLER, is_live, is_of, select_pods
+from prime_cli.hub.services.compute.providers import ask, claim, name_at_places, tag_prefix
 from prime_cli.hub.services.compute.reconcile import end_pod
 from prime_cli.wire.pods import (
     DELETING,
@@ -35,19 +33,19 @@ DISK = "disk that nobody has"
 SILENT = "provider that does not answer"
 
 
-class _Found(Struct, frozen=True):
-    """A leak, and how to end it."""
+class _Garbage(Struct, frozen=True):
+    """An item to report, and how to end it; None if it cannot be ended."""
 
     leak: Leak
     end: Callable[[], object] | None
 
 
-def sweep(hub: Hub, caller: Caller, *, dry_run: bool) -> Swept:
-    """End, or with `dry_run` list, the caller's leftovers; for an admin everybody's.
+def collect_garbage(hub: Hub, caller: Caller, *, dry_run: bool) -> Swept:
+    """End, or with `dry_run` list, the caller's garbage; for an admin everybody's.
 
-    What is on a failed pod may be somebody's work, so until its deadline only its user sweeps it.
-    What cannot be ended, and providers that do not answer, are reported with the reason. Raises
-    NotLoggedIn, NotAllowed.
+    A failed pod may hold somebody's work, so until its deadline only its user can collect it.
+    Failures, and providers that do not answer, are reported with the reason. Raises NotLoggedIn,
+    NotAllowed.
     """
     require_user(caller)
     if not (dry_run or caller.admin or caller.slug in caller.writes):
@@ -55,7 +53,7 @@ def sweep(hub: Hub, caller: Caller, *, dry_run: bool) -> Swept:
     everything = [
         found for provider in hub.settings.providers for found in _find(hub, caller, provider)
     ]
-    leaks = [found.leak if dry_run else _end_leak(found) for found in everything]
+    leaks = [found.leak if dry_run else _end(found) for found in everything]
     ended = [leak.id for leak in leaks if leak.ended]
     if ended:
         with hub.database.write() as connection:
@@ -63,7 +61,7 @@ def sweep(hub: Hub, caller: Caller, *, dry_run: bool) -> Swept:
     return Swept(leaks)
 
 
-def _end_leak(found: _Found) -> Leak:
+def _end(found: _Garbage) -> Leak:
     if found.end is None:
         return found.leak
     try:
@@ -73,19 +71,13 @@ def _end_leak(found: _Found) -> Leak:
     return msgspec.structs.replace(found.leak, ended=True)
 
 
-def _find(hub: Hub, caller: Caller, provider: PodProvider) -> list[_Found]:
-    """The leaks of one provider; query it before reading the rows, so that those are newer."""
+def _find(hub: Hub, caller: Caller, provider: PodProvider) -> list[_Garbage]:
+    """The garbage of one provider, queried before the rows are read, so that those are newer."""
     prefix = tag_prefix(hub)
     answer = ask(provider, lambda each: (each.list_tags(prefix), each.list_disk_tags(prefix)))
     if isinstance(answer, PrimeError):
         return [_silent(provider, answer)]
     tags, disk_tags = answer
-    unheld = pods.c.tag.in_(tags), pods.c.holder.is_(None)
-    with hub.database.read() as connection:
-        rows = connection.execute(select(pods).where(*unheld)).all()
-    for row in rows:
-        adopt(hub, provider, pods, row)
-    _adopt_disks(hub, provider)
     live = _live_tags(hub, disks)
     stray_disks = sorted(set(disk_tags) - live)
     return [
@@ -94,27 +86,12 @@ def _find(hub: Hub, caller: Caller, provider: PodProvider) -> list[_Found]:
     ]
 
 
-def _adopt_disks(hub: Hub, provider: PodProvider) -> None:
-    """Those without a holder; a restored hub has some with tags of the one that was saved."""
-    if not isinstance(ask(provider, place_of), str):
-        return
-    unheld = disks.c.provider == provider.name, disks.c.holder.is_(None)
-    with hub.database.read() as connection:
-        query = select(disks).where(*unheld, disks.c.terminated_at.is_(None))
-        rows = connection.execute(query).all()
-    there = list_disks_there(provider, rows)
-    if not isinstance(there, PrimeError):
-        for row in rows:
-            if row.tag in there:
-                adopt(hub, provider, disks, row)
-
-
 def _find_machines(
     hub: Hub, caller: Caller, provider: PodProvider, prefix: str, tags: Collection[str]
-) -> list[_Found]:
+) -> list[_Garbage]:
     query = select_pods().where(pods.c.provider == provider.name, is_live())
     with hub.database.read() as connection:
-        mine = connection.execute(query.where(_may_sweep(pods, caller))).all()
+        mine = connection.execute(query.where(_may_collect(pods, caller))).all()
         of_caller = is_of(pods, caller, caller.writes or caller.reads)
         own = {row.id for row in connection.execute(query.where(of_caller))}
     strays = set(tags) - _live_tags(hub, pods)
@@ -128,7 +105,7 @@ def _find_machines(
     return [
         *_strays(hub, caller, provider, pods, MACHINE, there, provider.end),
         *(
-            _Found(_leak(kind, provider, row), _ending(hub, caller, provider, row, found))
+            _Garbage(_leak(kind, provider, row), _ending(hub, caller, provider, row, found))
             for row in mine
             if (found := seen.get(row.tag))
             and (kind := _kind(hub, row, found, is_own=row.id in own))
@@ -165,20 +142,20 @@ def _strays(
     kind: str,
     tags: list[str],
     end: Callable[[str], object],
-) -> Iterable[_Found]:
+) -> Iterable[_Garbage]:
     """Tags without a live row; an ended row, if any, says whose they were."""
     query = select(table, owners.c.slug.label("owner")).join(owners, owners.c.id == table.c.user_id)
     with hub.database.read() as connection:
-        mine = query.where(table.c.tag.in_(tags), _may_sweep(table, caller))
+        mine = query.where(table.c.tag.in_(tags), _may_collect(table, caller))
         rows = {row.tag: row for row in connection.execute(mine)}
     for tag in tags:
         if row := rows.get(tag):
-            yield _Found(_leak(kind, provider, row), partial(end, tag))
+            yield _Garbage(_leak(kind, provider, row), partial(end, tag))
         elif caller.admin:
-            yield _Found(Leak(kind, tag, provider=provider.name), partial(end, tag))
+            yield _Garbage(Leak(kind, tag, provider=provider.name), partial(end, tag))
 
 
-def _may_sweep(table: Table, caller: Caller) -> ColumnElement[bool]:
+def _may_collect(table: Table, caller: Caller) -> ColumnElement[bool]:
     return true() if caller.admin else is_of(table, caller, caller.writes or caller.reads)
 
 
@@ -186,25 +163,27 @@ def _leak(kind: str, provider: PodProvider, row: Row[Any]) -> Leak:
     return Leak(kind, row.id, name=row.name, provider=provider.name, owner=row.owner)
 
 
-def _silent(provider: PodProvider, error: PrimeError) -> _Found:
-    return _Found(Leak(SILENT, provider.name, provider=provider.name, failure=error.message), None)
+def _silent(provider: PodProvider, error: PrimeError) -> _Garbage:
+    return _Garbage(
+        Leak(SILENT, provider.name, provider=provider.name, failure=error.message), None
+    )
 
 
 # --- In the background ---
 
-_SWEPT = "pods swept"
+_COLLECTED = "pods swept"
 
 
-def is_swept(hub: Hub, since: datetime) -> bool:
-    """Whether a process has begun a sweep after this moment, or in the same second."""
-    name = at_places(hub, _SWEPT)
+def was_collected(hub: Hub, since: datetime) -> bool:
+    """Whether a process has begun a collection after this moment, or in the same second."""
+    name = name_at_places(hub, _COLLECTED)
     with hub.database.read() as connection:
         begun = connection.execute(select(counters.c.value).where(counters.c.name == name))
         return (begun.scalar() or 0) >= int(since.timestamp())
 
 
-def sweep_all(hub: Hub, seconds: float) -> Swept | None:
-    """End all leaks; None if another process has just done so."""
-    if not claim(hub, _SWEPT, seconds / 2):
+def collect_all_garbage(hub: Hub, seconds: float) -> Swept | None:
+    """End all garbage; None if another process has just done so."""
+    if not claim(hub, _COLLECTED, seconds / 2):
         return None
-    return sweep(hub, THE_HUB, dry_run=False)
+    return collect_garbage(hub, SYSTEM_CALLER, dry_run=False)
