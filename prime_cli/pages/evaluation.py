@@ -28,8 +28,7 @@ from prime_cli.pages.runs import (
     render_run,
     some_facts,
 )
-from prime_cli.pages.sample_filter import SAMPLES_PER_PAGE
-from prime_cli.pages.samples import usage_facts
+from prime_cli.pages.samples import SAMPLES_PER_PAGE, usage_facts
 from prime_cli.pages.templates import Page
 from prime_cli.pages.texts import shorten, whole_text
 from prime_cli.pages.tokens import finite

@@ -20,8 +20,8 @@ from prime_cli.pages.leaderboard import (
 )
 from prime_cli.pages.overview import EvaluationSamples, Overview
 from prime_cli.pages.runs import RunFilter
-from prime_cli.pages.sample_page import sample_page as page_of_sample
-from prime_cli.pages.sample_page import sample_tokens_page
+from prime_cli.pages.samples import sample_page as page_of_sample
+from prime_cli.pages.samples import sample_tokens_page
 from prime_cli.pages.templates import Page, render
 from prime_cli.pages.texts import html_bytes
 from prime_cli.runs.sample_lines import SampleLine
