@@ -1,8 +1,8 @@
-"""Contexts: choosing one for a login, and renaming or deleting one with its key."""
+"""Contexts: choosing one for a login by a hub's address, renaming or deleting one with its key."""
 
 from dataclasses import dataclass, replace
+from urllib.parse import quote
 
-from prime_cli.accounts.addresses import read_hub_url, require_https
 from prime_cli.core.config import LOCAL, PRIME, Config, Context, load_config
 from prime_cli.core.config.contexts import (
     URL_VARIABLES,
@@ -17,6 +17,7 @@ from prime_cli.core.config.edit import (
     known_contexts,
     rename_context,
 )
+from prime_cli.core.config.parsers import parse_hub_url, split_url
 from prime_cli.core.credentials import (
     KeyStorage,
     find_credential,
@@ -25,6 +26,7 @@ from prime_cli.core.credentials import (
     save_credential,
 )
 from prime_cli.core.errors import Conflict, NotFound, StorageFailed, UsageError
+from prime_cli.core.http import is_loopback, sends_unencrypted
 
 _NAMED_NOW = ("--context", "PRIME_CONTEXT")
 
@@ -144,3 +146,49 @@ def delete_with_key(config: Config, name: str) -> bool:
 
 def _or_log_out(name: str) -> str:
     return ", or forget its key with `prime logout prime`" if name == PRIME else ""
+
+
+# --- Addresses of hubs, as people type them ---
+
+_APPROVAL = "/dashboard/tokens/challenge?code="
+
+
+def read_hub_url(text: str, *, allow_http: bool) -> str:
+    """The hub's address without a trailing slash or `/api/v1`; `https://` may be left out.
+
+    A key sent over http can be read in transit: unless it stays on this machine, that must be
+    allowed explicitly. Raises UsageError.
+    """
+    url = text.strip() if "://" in text else _with_scheme(text.strip())
+    if split_url(url) is None:
+        raise UsageError(
+            f"`{text}` is not the address of a hub", hint="write `https://hub.example.org`"
+        )
+    address = parse_hub_url(url, "The hub")
+    require_https(address, allow_http=allow_http)
+    return address
+
+
+def require_https(url: str, *, allow_http: bool) -> None:
+    """Raise UsageError for an address to which a key would be sent unencrypted."""
+    if not allow_http and sends_unencrypted(url):
+        raise UsageError(
+            f"Keys would be sent to {url} unencrypted",
+            hint="use https, or allow it in a network you trust: `--allow-http`",
+        )
+
+
+def approval_url(web_url: str, code: str) -> str:
+    """The page for approving a client; raises UsageError if `web_url` is not a web address."""
+    if split_url(web_url) is None:
+        raise UsageError(
+            f"`{web_url}` is not the URL of web pages",
+            hint="correct `web_url` of the context in config.toml",
+        )
+    return f"{web_url.rstrip('/')}{_APPROVAL}{quote(code, safe='')}"
+
+
+def _with_scheme(text: str) -> str:
+    url = f"https://{text}"
+    is_here = split_url(url) is not None and is_loopback(url)
+    return f"http://{text}" if is_here else url
