@@ -1,4 +1,7 @@
-"""Machines and disks for rent, in the shapes of the published availability API."""
+"""Machines and disks for rent, in the shapes of the published availability API.
+
+How much of a resource may be requested is one rule for clients and hubs.
+"""
 
 from typing import Annotated, Any
 
