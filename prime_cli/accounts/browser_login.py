@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from prime_cli.accounts.addresses import approval_url
+from prime_cli.accounts.contexts import approval_url
 from prime_cli.core.credentials import check_key
 from prime_cli.core.env_flags import in_ci
 from prime_cli.core.errors import IntegrityError, NotAllowed, NotFound, Offline, Unreachable

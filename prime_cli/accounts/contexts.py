@@ -1,8 +1,13 @@
-"""Contexts: choosing one for a login, and renaming or deleting one with its key."""
+"""Contexts: choosing one for a login, by a hub's address or an invitation; renaming or deleting one
+with its key.
+"""
 
-from dataclasses import dataclass, replace
+import getpass
+import re
+import shlex
+from dataclasses import dataclass, field, replace
+from urllib.parse import quote
 
-from prime_cli.accounts.addresses import read_hub_url, require_https
 from prime_cli.core.config import LOCAL, PRIME, Config, Context, load_config
 from prime_cli.core.config.contexts import (
     URL_VARIABLES,
@@ -17,6 +22,7 @@ from prime_cli.core.config.edit import (
     known_contexts,
     rename_context,
 )
+from prime_cli.core.config.parsers import parse_hub_url, split_url
 from prime_cli.core.credentials import (
     KeyStorage,
     find_credential,
@@ -25,6 +31,8 @@ from prime_cli.core.credentials import (
     save_credential,
 )
 from prime_cli.core.errors import Conflict, NotFound, StorageFailed, UsageError
+from prime_cli.core.http import is_loopback, sends_unencrypted
+from prime_cli.wire.invitations import JOIN_PAGE, TOKEN, TOKEN_PREFIX
 
 _NAMED_NOW = ("--context", "PRIME_CONTEXT")
 
@@ -144,3 +152,101 @@ def delete_with_key(config: Config, name: str) -> bool:
 
 def _or_log_out(name: str) -> str:
     return ", or forget its key with `prime logout prime`" if name == PRIME else ""
+
+
+# --- Addresses of hubs, as people type them ---
+
+_APPROVAL = "/dashboard/tokens/challenge?code="
+
+
+def read_hub_url(text: str, *, allow_http: bool) -> str:
+    """The hub's address without a trailing slash or `/api/v1`; `https://` may be left out.
+
+    A key sent over http can be read in transit: unless it stays on this machine, that must be
+    allowed explicitly. Raises UsageError.
+    """
+    url = text.strip() if "://" in text else _with_scheme(text.strip())
+    if split_url(url) is None:
+        raise UsageError(
+            f"`{text}` is not the address of a hub", hint="write `https://hub.example.org`"
+        )
+    address = parse_hub_url(url, "The hub")
+    require_https(address, allow_http=allow_http)
+    return address
+
+
+def require_https(url: str, *, allow_http: bool) -> None:
+    """Raise UsageError for an address to which a key would be sent unencrypted."""
+    if not allow_http and sends_unencrypted(url):
+        raise UsageError(
+            f"Keys would be sent to {url} unencrypted",
+            hint="use https, or allow it in a network you trust: `--allow-http`",
+        )
+
+
+def approval_url(web_url: str, code: str) -> str:
+    """The page for approving a client; raises UsageError if `web_url` is not a web address."""
+    if split_url(web_url) is None:
+        raise UsageError(
+            f"`{web_url}` is not the URL of web pages",
+            hint="correct `web_url` of the context in config.toml",
+        )
+    return f"{web_url.rstrip('/')}{_APPROVAL}{quote(code, safe='')}"
+
+
+def _with_scheme(text: str) -> str:
+    url = f"https://{text}"
+    is_here = split_url(url) is not None and is_loopback(url)
+    return f"http://{text}" if is_here else url
+
+
+_LONGEST_NAME = 30
+
+
+@dataclass(frozen=True)
+class InvitationLink:
+    """The hub of an invitation, as somebody wrote its address, and the secret."""
+
+    hub: str
+    token: str = field(repr=False)
+
+
+def read_link(text: str) -> InvitationLink:
+    """The link in `https://hub.example.org/join#prime_inv_…`, or in a whole command with it.
+
+    Raises UsageError, which does not show the text: it may contain most of the secret.
+    """
+    for word in text.replace("'", " ").replace('"', " ").split():
+        address, _, token = word.partition("#")
+        if address.rstrip("/").endswith(JOIN_PAGE) and TOKEN.fullmatch(token):
+            return InvitationLink(address.rstrip("/").removesuffix(JOIN_PAGE), token)
+    raise UsageError(
+        "This is not an invitation",
+        hint=f"paste all of it, in quotes: 'https://hub.example.org{JOIN_PAGE}#{TOKEN_PREFIX}...'",
+    )
+
+
+def joining_command(link: str) -> str:
+    """What the invited person types; quoted, as `#` means something to some shells."""
+    allowing = " --allow-http" if sends_unencrypted(link) else ""
+    return f"prime join {shlex.quote(link)}{allowing}"
+
+
+def key_for(config: Config, target: LoginTarget) -> str | None:
+    """The key that is kept for the target, or that a variable has for its hub; None without one."""
+    now = config.context
+    is_this = now.name == target.name or now.name in URL_VARIABLES
+    if is_this and now.base_url == target.base_url:
+        return find_credential(config).key
+    if not target.known:
+        return None
+    return find_credential(load_config(context=target.name), {}).key
+
+
+def likely_name() -> str:
+    """The name that the person has on this machine, as a hub would take it; "" if it has none."""
+    try:
+        name = getpass.getuser()
+    except (KeyError, OSError):
+        return ""
+    return re.sub(r"[^a-z0-9]+", "-", name.lower())[:_LONGEST_NAME].strip("-")

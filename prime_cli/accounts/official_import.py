@@ -12,7 +12,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-from prime_cli.accounts.addresses import require_https
+from prime_cli.accounts.contexts import require_https
 from prime_cli.core.config import PRIME, PRIME_API_URL, PRIME_WEB_URL, Config, Context
 from prime_cli.core.config.contexts import read_contexts
 from prime_cli.core.config.edit import save_context, use_context

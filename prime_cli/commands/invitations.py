@@ -126,7 +126,7 @@ def read_expiry(text: str | None) -> int | None:
 
 def show_made(output: "Output", made: "InvitationMade") -> None:
     """The command to send alone on stdout, and beside it what it does."""
-    from prime_cli.accounts.invitations import joining_command
+    from prime_cli.accounts.contexts import joining_command
 
     invitation, command = made.invitation, joining_command(made.link)
     record = {"command": command, "link": made.link, **msgspec.to_builtins(invitation)}

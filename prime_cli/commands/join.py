@@ -53,8 +53,7 @@ def join(
     \b
     See also: `prime login`, `prime whoami`, `prime switch`.
     """
-    from prime_cli.accounts.contexts import match_context
-    from prime_cli.accounts.invitations import key_for, read_link
+    from prime_cli.accounts.contexts import key_for, match_context, read_link
 
     session = open_session(ctx)
     link = read_link(session.output.read_secret("Invitation") if invitation is None else invitation)
@@ -94,7 +93,7 @@ def _sign_up(
     given: Acceptance,
     storage: KeyStorage | None,
 ) -> None:
-    from prime_cli.accounts.invitations import likely_name
+    from prime_cli.accounts.contexts import likely_name
     from prime_cli.accounts.login import log_in, require_storage
     from prime_cli.commands.login import report
 

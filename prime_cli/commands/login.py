@@ -15,8 +15,7 @@ from prime_cli.session import Session
 if TYPE_CHECKING:
     from prime_cli.accounts.browser_login import ApprovalRequest
     from prime_cli.accounts.contexts import LoginTarget
-    from prime_cli.accounts.login import LoginResult
-    from prime_cli.accounts.logout import LogoutResult, RevocationResult
+    from prime_cli.accounts.login import LoginResult, LogoutResult, RevocationResult
 
 
 StorageOpt = Annotated[
@@ -168,7 +167,7 @@ def logout(
     \b
     See also: `prime login`, `prime context delete`.
     """
-    from prime_cli.accounts.logout import contexts_with_keys
+    from prime_cli.accounts.login import contexts_with_keys
 
     session = open_session(ctx)
     if everywhere and name:
@@ -208,7 +207,7 @@ def _chosen(session: Session, name: str | None, keyed: list[str]) -> str:
 
 
 def _log_out(session: Session, name: str, *, wanted: bool | None) -> "LogoutResult":
-    from prime_cli.accounts.logout import LogoutResult, forget_key
+    from prime_cli.accounts.login import LogoutResult, forget_key
 
     fate, problem = _revoke(session, name, wanted=wanted)
     return LogoutResult(name, fate, problem, was_current=forget_key(session.config, name))
@@ -218,7 +217,7 @@ def _revoke(
     session: Session, name: str, *, wanted: bool | None
 ) -> "tuple[RevocationResult, str | None]":
     """By the key that is kept, whatever the variables say; one without a context cannot be."""
-    from prime_cli.accounts.logout import RevocationResult, require_way_back, revoke
+    from prime_cli.accounts.login import RevocationResult, require_way_back, revoke
     from prime_cli.core.config import load_config
     from prime_cli.core.credentials import find_credential
 
@@ -240,7 +239,7 @@ def _revoke(
 
 
 def _sentence(done: "LogoutResult") -> str:
-    from prime_cli.accounts.logout import RevocationResult
+    from prime_cli.accounts.login import RevocationResult
 
     fates = {
         RevocationResult.REVOKED: "its key was revoked and removed",

@@ -45,11 +45,6 @@ def forget(kind: Kind, names: Iterable[str]) -> None:
     _update(kind, lambda known: [name for name in known if name not in gone])
 
 
-def remembered(kind: Kind) -> list[str]:
-    """The names of this kind, newest first."""
-    return _read(_file(kind))
-
-
 def _update(kind: Kind, change: Callable[[list[str]], list[str]]) -> None:
     try:
         file = _file(kind)

@@ -27,7 +27,7 @@ from prime_cli.envs.lookup import (
 from prime_cli.envs.project.pyproject import FILENAME as PYPROJECT
 from prime_cli.envs.project.pyproject import published_sources
 from prime_cli.envs.signatures.attestations import make_statement
-from prime_cli.envs.signatures.verify import (
+from prime_cli.envs.signatures.versions import (
     SignatureVerdict,
     require_allowed_signer,
     verify_signatures,

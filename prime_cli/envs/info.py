@@ -13,7 +13,7 @@ from prime_cli.core.errors import NotFound, Unreachable
 from prime_cli.core.progress import Progress
 from prime_cli.core.refs import EnvRef
 from prime_cli.envs.fetch import FetchedEnvironment, fetch_wheel, verify_fetched_signatures
-from prime_cli.envs.signatures.verify import SignatureVerdict
+from prime_cli.envs.signatures.versions import SignatureVerdict
 from prime_cli.runtime.packages import WheelPackage
 from prime_cli.wire.check_reports import CheckSummary
 from prime_cli.wire.environments import EnvironmentDetail

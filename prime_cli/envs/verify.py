@@ -17,7 +17,7 @@ from prime_cli.envs.lookup import LocatedEnvironment, find_environment
 from prime_cli.envs.project.build import build_wheel
 from prime_cli.envs.project.folder import load_project
 from prime_cli.envs.pull import download_sources
-from prime_cli.envs.signatures.verify import BAD, SignatureVerdict
+from prime_cli.envs.signatures.versions import BAD, SignatureVerdict
 from prime_cli.envs.trust import TrustPolicy
 
 if TYPE_CHECKING:

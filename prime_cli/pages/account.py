@@ -16,8 +16,6 @@ from prime_cli.wire.quotas import Quota
 from prime_cli.wire.sandboxes import ELSEWHERE, Sandbox
 from prime_cli.wire.secrets import EnvironmentVariable, Secret
 
-LONGEST_DAYS = 36_500
-
 ROWS = Room(row_bytes=400, times=2, bytes=60_000)
 """Of the list of one kind that a page is about."""
 FORMS = Room(row_bytes=1_500, times=2, bytes=75_000)

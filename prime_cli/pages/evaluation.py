@@ -4,10 +4,10 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from types import MappingProxyType
+from typing import NamedTuple
 
-from prime_cli.core.formatting import format_number, format_usd, pluralize
+from prime_cli.core.formatting import format_interval, format_number, format_usd, pluralize
 from prime_cli.pages.links import comparison_path, environment_path, evaluation_path, sample_path
-from prime_cli.pages.overview import EvaluationSamples, rewards_of
 from prime_cli.pages.paging import Window, parse_cursor
 from prime_cli.pages.runs import (
     CHARTS,
@@ -25,16 +25,58 @@ from prime_cli.pages.runs import (
     RunView,
     Scale,
     download_links,
+    metric_charts,
     render_run,
+    reward_chart,
     some_facts,
 )
-from prime_cli.pages.sample_filter import SAMPLES_PER_PAGE
-from prime_cli.pages.samples import usage_facts
-from prime_cli.pages.templates import Page
+from prime_cli.pages.samples import SAMPLES_PER_PAGE, usage_facts
+from prime_cli.pages.templates import Html, Page
 from prime_cli.pages.texts import shorten, whole_text
 from prime_cli.pages.tokens import finite
+from prime_cli.runs.rows import LARGEST
 from prime_cli.runs.sample_lines import SampleLine
+from prime_cli.statistics.intervals import bounds, precision
 from prime_cli.wire.evaluations import CLOSED, EvaluationDetail
+
+
+class Overview(NamedTuple):
+    """What the page shows of the first thousands of samples together."""
+
+    scale: Scale = Scale()
+    intervals: Sequence[Fact] = ()
+    charts: Sequence[Html] = ()
+    errors: Sequence[ErrorLine] = ()
+
+    @classmethod
+    def of(
+        cls,
+        lines: Sequence[SampleLine],
+        metrics: Mapping[str, Sequence[float]],
+        *,
+        total: int,
+        errors: int,
+        kinds: Sequence[ErrorLine] = (),
+    ) -> "Overview":
+        """Of these `lines`, with intervals if they are all `total`; `metrics` are values by name.
+
+        `errors` is the number of samples with an error, and `kinds` what they were.
+        """
+        examples: dict[str, list[float]] = {}
+        for line in lines:
+            examples.setdefault(line.place[0], []).extend(rewards_of([line]))
+        rewards = rewards_of(lines)
+        intervals = interval_facts(list(examples.values()), errors) if len(lines) == total else ()
+        charts = [reward_chart(rewards), *metric_charts(metrics)]
+        return cls(Scale.of(rewards), list(intervals), charts, kinds)
+
+
+class EvaluationSamples(NamedTuple):
+    """One page of the samples, `total` of which match the filter, and the overview of all."""
+
+    shown: Sequence[SampleLine] = ()
+    total: int = 0
+    overview: Overview = Overview()
 
 
 def evaluation_page(
@@ -176,3 +218,19 @@ def _grid_line(name: str, lines: Sequence[SampleLine], scale: Scale, base: str) 
     rewards = rewards_of(lines)
     mean = format_number(math.fsum(rewards) / len(rewards)) if rewards else ""
     return GridLine(shorten(name, _LONGEST_NAME), mean, cells)
+
+
+def interval_facts(examples: Sequence[Sequence[float]], errors: int) -> Iterator[Fact]:
+    """How well the mean is known, over the rewards of each example and so many errors."""
+    if interval := precision(examples).interval:
+        ends = format_interval((interval.low, interval.high))
+        yield Fact("95 % interval", f"{ends} ({interval.method})")
+    limits = bounds([reward for rewards in examples for reward in rewards], errors)
+    if errors and limits.low is not None and limits.high is not None:
+        yield Fact("Errors as 0, or left out", format_interval((limits.low, limits.high)))
+
+
+def rewards_of(lines: Sequence[SampleLine]) -> list[float]:
+    """Those that can be added up."""
+    known = (line.reward for line in lines if line.reward is not None)
+    return [reward for reward in known if abs(reward) <= LARGEST]

@@ -25,7 +25,7 @@ from prime_cli.pages.comparison import (
 from prime_cli.pages.leaderboard import ROWS, LeaderboardRow
 from prime_cli.pages.paging import FIRST, Cursor, Window
 from prime_cli.pages.runs import Link
-from prime_cli.pages.sample_page import view_sample
+from prime_cli.pages.samples import view_sample
 from prime_cli.pages.templates import Page, Problem
 from prime_cli.runs.sample_lines import SampleLine
 from prime_cli.wire.evaluations import EvaluationDetail

@@ -1,4 +1,4 @@
-"""The pages on which a user approves the login of a client, and that of an invitation."""
+"""The pages on which a browser signs in, and a user approves a client or accepts an invitation."""
 
 from typing import NamedTuple
 
@@ -112,3 +112,34 @@ def invitation_page(problem: PrimeError | None = None) -> Page:
 def joined_page(user: str, team: str | None, key: str | None) -> Page:
     """The page after an invitation was accepted, the only one with the new user's key."""
     return Page("joined.html", "Welcome", JoinedRecord(user, team, key), _KEPT, narrow=True)
+
+
+class SignInRecord(Struct, frozen=True):
+    """What the form holds: where to go on, and the name of the hub's provider, if it has one."""
+
+    form_token: str
+    onward: str
+    provider: str | None
+    problem: Problem | None
+
+
+class WaitingRecord(Struct, frozen=True):
+    """The code of a browser's login, and where to approve it."""
+
+    code: str
+    href: str
+
+
+def sign_in_page(
+    form_token: str, onward: str, provider: str | None, problem: PrimeError | None = None
+) -> Page:
+    """The form for a key, and for a login that is approved elsewhere or by the `provider`."""
+    record = SignInRecord(form_token, onward, provider, problem_of(problem))
+    return Page("sign_in.html", "Sign in", record, command=LOGIN, narrow=True)
+
+
+def waiting_page(code: str, href: str) -> Page:
+    """The code of a login that is to be approved elsewhere."""
+    command = (f"prime hub approve {code} --user NAME",)
+    record = WaitingRecord(code, href)
+    return Page("sign_in_code.html", "Waiting for approval", record, command, narrow=True)

@@ -6,9 +6,7 @@ from typing import Any
 
 from prime_cli.core.errors import NotFound
 from prime_cli.core.formatting import format_number
-from prime_cli.pages.answers import diff_answer
-from prime_cli.pages.conversation import ROOM, Conversation, lay_out
-from prime_cli.pages.json_diff import JsonDiff
+from prime_cli.pages.json_diff import JsonDiff, diff_answer
 from prime_cli.pages.paging import FIRST, Cursor
 from prime_cli.pages.runs import LONGEST_LABEL, NOTHING, Cell, Fact, Link, some_facts
 from prime_cli.pages.templates import Page
@@ -23,7 +21,7 @@ from prime_cli.pages.texts import (
     whole_text,
 )
 from prime_cli.pages.tokens import NO_TOKENS, PER_PAGE, Tokens, tokens_of
-from prime_cli.pages.turns import LeftOut
+from prime_cli.pages.turns import ROOM, Conversation, LeftOut, lay_out
 from prime_cli.runs.transcript import metric_text
 
 

@@ -10,7 +10,7 @@ from prime_cli.pages.charts import draw_histogram
 from prime_cli.pages.paging import Room, Window
 from prime_cli.pages.templates import Html, Page
 from prime_cli.pages.texts import html_bytes, shorten
-from prime_cli.runs.export.downloads import DOWNLOADS
+from prime_cli.runs.export.exports import DOWNLOADS
 from prime_cli.statistics.intervals import spread
 
 LEVELS = 5

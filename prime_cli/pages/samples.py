@@ -1,18 +1,34 @@
-"""A sample of an evaluation, as clients push it, as the record of a rollout's page."""
+"""Samples of an evaluation, as clients push them: their filter, and each as a rollout's page."""
 
+import math
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from prime_cli.core.errors import TooLarge
 from prime_cli.core.formatting import format_usd
-from prime_cli.pages.rollout import Sample
-from prime_cli.pages.runs import LONGEST_LABEL, NOTHING, ErrorLine, Fact
+from prime_cli.pages.links import evaluation_path, sample_path
+from prime_cli.pages.paging import FIRST, Cursor
+from prime_cli.pages.rollout import (
+    RolloutView,
+    Sample,
+    part_of,
+    render_rollout,
+    tokens_page,
+    view_rollout,
+)
+from prime_cli.pages.runs import LONGEST_LABEL, NOTHING, ErrorLine, Fact, Link, RunFilter
+from prime_cli.pages.templates import Page
 from prime_cli.pages.texts import shorten
 from prime_cli.pages.tokens import finite
 from prime_cli.runs.export.page import seconds_of
 from prime_cli.runs.export.text import spent_of
 from prime_cli.runs.rows import numeric
+from prime_cli.runs.sample_lines import SampleLine
 from prime_cli.runs.transcript import as_text
+from prime_cli.wire.codec import decode
+from prime_cli.wire.evaluations import EvaluationDetail, SampleQuery
 
 
 def sample_of(body: Mapping[str, Any]) -> Sample:
@@ -111,3 +127,120 @@ def _error_of(value: Any) -> tuple[Fact | None, str]:
     message = value.get("error_chain_str") or value.get("message") or value.get("error")
     label = f"{shorten(str(kind), LONGEST_LABEL)} error" if kind else "error"
     return Fact(label, as_text(message)), str(value.get("traceback") or "")
+
+
+SAMPLES_PER_PAGE = 200
+
+_NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
+_BOUND = re.compile(rf"(<=|>=|<|>|=|)\s*({_NUMBER})")
+_SPAN = re.compile(rf"({_NUMBER})\s*\.\.\s*({_NUMBER})")
+
+
+def sample_query(filters: RunFilter, page: int) -> SampleQuery | None:
+    """What a hub is asked for the filter of the form; None for a reward that is none.
+
+    A hub's bounds are exclusive: those that include their end are the next number.
+    """
+    text = filters.reward.strip().lower()
+    low, high = -math.inf, math.inf
+    is_failed = filters.errors or text == "none"
+    if span := _SPAN.fullmatch(text):
+        low, high = sorted(map(float, span.groups()))
+        low, high = math.nextafter(low, -math.inf), math.nextafter(high, math.inf)
+    elif bound := _BOUND.fullmatch(text):
+        low, high = _range(bound[1], float(bound[2]))
+    elif text not in ("", "none"):
+        return None
+    return SampleQuery(
+        limit=SAMPLES_PER_PAGE,
+        page=page,
+        errors_only=is_failed,
+        reward_above=low if math.isfinite(low) else None,
+        reward_below=high if math.isfinite(high) else None,
+        search=filters.text or None,
+    )
+
+
+def _range(sign: str, limit: float) -> tuple[float, float]:
+    """The bounds, exclusive, of the numbers in this relation to `limit`."""
+    below, above = math.nextafter(limit, -math.inf), math.nextafter(limit, math.inf)
+    ranges = {
+        "<": (-math.inf, limit),
+        "<=": (-math.inf, above),
+        ">": (limit, math.inf),
+        ">=": (below, math.inf),
+    }
+    return ranges.get(sign, (below, above))
+
+
+_LARGEST_SAMPLE = 2 << 20
+"""Bytes of JSON that a page lays out."""
+
+
+def sample_page(
+    detail: EvaluationDetail,
+    line: SampleLine,
+    content: bytes,
+    total: int,
+    cursor: Cursor = FIRST,
+) -> Page:
+    """The page of one sample of `total`, from its JSON; raises TooLarge."""
+    return render_rollout(view_sample(detail, line, content, total, cursor))
+
+
+def view_sample(
+    detail: EvaluationDetail,
+    line: SampleLine,
+    content: bytes,
+    total: int,
+    cursor: Cursor = FIRST,
+    share: int = 1,
+) -> RolloutView:
+    """One sample of `total`, from its JSON, on a page that so many share; raises TooLarge."""
+    path = evaluation_path(detail.evaluation_id)
+    return view_rollout(
+        _decode(detail, line, content),
+        path=sample_path(path, line.number),
+        run=Link(detail.name, path),
+        title=_sample_title(line),
+        previous=sample_path(path, line.number - 1) if line.number > 1 else None,
+        next=sample_path(path, line.number + 1) if line.number < total else None,
+        command=_sample_command(detail, line),
+        cursor=cursor,
+        share=share,
+    )
+
+
+def sample_tokens_page(
+    detail: EvaluationDetail, line: SampleLine, content: bytes, pointer: str, page: int
+) -> Page:
+    """A page of a sample's tokens; raises NotFound, TooLarge."""
+    path = sample_path(evaluation_path(detail.evaluation_id), line.number)
+    rollout = Link(_sample_title(line), path)
+    command = _sample_command(detail, line)
+    return tokens_page(_decode(detail, line, content), rollout, pointer, page, command)
+
+
+def sample_part(
+    detail: EvaluationDetail, line: SampleLine, content: bytes, pointer: str, *, indented: bool
+) -> bytes:
+    """All of what a sample's page shows the beginning of; raises NotFound, TooLarge."""
+    return part_of(_decode(detail, line, content), pointer, indented=indented)
+
+
+def _decode(detail: EvaluationDetail, line: SampleLine, content: bytes) -> Sample:
+    if len(content) > _LARGEST_SAMPLE:
+        raise TooLarge(
+            f"Sample {line.number} has {len(content):,} bytes, too many for a page",
+            hint=f"get it with `{_sample_command(detail, line)}`",
+        )
+    return sample_of(decode(content, dict[str, Any]))
+
+
+def _sample_title(line: SampleLine) -> str:
+    example, rollout = line.place
+    return f"Example {example}, rollout {rollout}" if rollout else f"Sample {line.number}"
+
+
+def _sample_command(detail: EvaluationDetail, line: SampleLine) -> str:
+    return f"prime eval samples {detail.evaluation_id} -n 1 -p {line.number}"

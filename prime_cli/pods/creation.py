@@ -11,9 +11,8 @@ from prime_cli.core.formatting import first_few
 from prime_cli.pods.listing import hourly, place_of
 from prime_cli.pods.lookup import has_extensions
 from prime_cli.pods.offers import offer_id, offer_title
-from prime_cli.wire.counts import check_count
 from prime_cli.wire.disks import Disk
-from prime_cli.wire.offers import GpuOffer, Spec
+from prime_cli.wire.offers import GpuOffer, Spec, check_count
 from prime_cli.wire.pods import (
     DEFAULT_LIFE,
     PodCreation,

@@ -123,9 +123,6 @@ class Deadlines(msgspec.Struct, frozen=True):
         return f"call {call}, scoring {scoring}, rollout {span_text(self.rollout_seconds)}"
 
 
-DEFAULTS = Deadlines()
-
-
 def span_text(seconds: int) -> str:
     """Seconds in the largest unit that divides them: `30m`, `90s`."""
     return next(f"{seconds // step}{unit}" for step, unit in _STEPS if seconds % step == 0)

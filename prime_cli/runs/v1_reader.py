@@ -85,7 +85,7 @@ def _row_of(line: Mapping[str, Any], example: int, rollout: int) -> Row:
 
 
 def _beside(tools: Any, others: list[tuple[list[Any], list[Any]]]) -> dict[str, Any]:
-    """As the worker keeps it: see `runtime.worker.branches`."""
+    """As the worker keeps it: see `runtime.worker.rows`."""
     found = {"tool_defs": tools, "branches": [[*asked, *said] for asked, said in others]}
     return {name: value for name, value in found.items() if value}
 

@@ -15,10 +15,9 @@ from prime_cli.archive.imports import may_come_with_verifiers
 from prime_cli.core.process import Completed, TimedOut, run
 from prime_cli.core.progress import Task
 from prime_cli.runtime.causes import cause_of
-from prime_cli.runtime.moved_packages import MovedPackage
 from prime_cli.runtime.sandbox import Sandbox, Wrapped
 from prime_cli.runtime.variables import Variables, share
-from prime_cli.runtime.verifiers_releases import LIBRARY
+from prime_cli.runtime.verifiers_releases import LIBRARY, MovedPackage
 from prime_cli.runtime.worker.no_input import ASKS
 from prime_cli.runtime.worker_log import last_shown, slow_words
 

@@ -110,13 +110,6 @@ def share(
     return Variables(given, frozenset(allowed), tuple(sorted(secret)), tuple(sorted(others)))
 
 
-def process_variables(
-    base: Mapping[str, str], own: Mapping[str, str] | None = None
-) -> dict[str, str]:
-    """What is passed of `base` if nothing more is known, and all of `own`."""
-    return dict(share(base, own).given)
-
-
 def worker_variables(
     variables: Variables, *, base_url: str, token: str, python: Path
 ) -> dict[str, str]:

@@ -1,10 +1,11 @@
-"""Known releases of verifiers: their dates, Pythons and names.
+"""Known releases of verifiers: their dates, Pythons and names, and what moved under them.
 
 Source: upload times and `Requires-Python` of the final releases on PyPI, and the public names of
 `verifiers/__init__.py` and the methods of `MultiTurnEnv` in those wheels (read in October 2026).
 Newer releases are learned from the resolver when a package is resolved.
 """
 
+import ast
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
@@ -203,3 +204,48 @@ def _fitting(
         inside = within is None or within.contains(release.version)
         if inside and (before is None or release.published <= before):
             yield release
+
+
+@dataclass(frozen=True)
+class MovedPackage:
+    """A package whose API moved under releases of verifiers.
+
+    Code that uses `names` of verifiers, or gives a `call` a text in `argument`, needs
+    `requirement`, which the releases of verifiers in `span` allow.
+
+    `trial` is Python that raises where the package, imported as `module`, has its later API.
+    """
+
+    module: str
+    requirement: str
+    span: Span
+    names: frozenset[str]
+    call: str
+    argument: str
+    trial: str
+
+    def is_needed_by(self, call: ast.Call) -> bool:
+        """Whether `call` gives what only the earlier API takes."""
+        name = getattr(call.func, "id", getattr(call.func, "attr", None))
+        given = {word.arg: word.value for word in call.keywords}.get(self.argument)
+        is_text = isinstance(given, ast.Constant) and isinstance(given.value, str)
+        return name == self.call and (is_text or isinstance(given, ast.JoinedStr))
+
+
+# verifiers 0.1.14 says `prime-sandboxes>=0.2.21`, but its SandboxEnv gives a text that 0.2.37
+# refuses; 0.3.1 requires a release that refuses what 0.3.1 itself gives. Read in the wheels in
+# November 2026.
+MOVED_PACKAGES = (
+    MovedPackage(
+        module="prime_sandboxes",
+        requirement="prime-sandboxes<0.2.37",
+        span=Span(last="0.3.0"),
+        names=frozenset({"SandboxEnv", "PythonEnv", "CliAgentEnv", "HarborEnv"}),
+        call="CreateSandboxRequest",
+        argument="start_command",
+        trial=(
+            "from prime_sandboxes import CreateSandboxRequest\n"
+            "CreateSandboxRequest(name='x', docker_image='x', start_command='true')\n"
+        ),
+    ),
+)

@@ -13,8 +13,7 @@ from packaging.version import Version
 
 from prime_cli.archive.wheels import Wheel, WheelFacts, open_wheel
 from prime_cli.runtime import verifiers_releases
-from prime_cli.runtime.moved_packages import MOVED_PACKAGES, MovedPackage
-from prime_cli.runtime.verifiers_releases import LIBRARY, Span
+from prime_cli.runtime.verifiers_releases import LIBRARY, MOVED_PACKAGES, MovedPackage, Span
 
 # Larger files are data or vendored code, which say nothing about verifiers.
 _MOST_FILES = 400

@@ -10,7 +10,6 @@ from prime_cli.envs.bundles.collect import make_bundle
 from prime_cli.envs.bundles.manifest import BundleManifest
 from prime_cli.envs.bundles.plan import BundleContext, BundleSpec, plan_bundle
 from prime_cli.envs.bundles.platforms import parse_platform, parse_python, this_platform
-from prime_cli.envs.diff.snapshots import SnapshotLoader
 from prime_cli.envs.hub_environments import (
     EnvironmentListing,
     ListedVersion,
@@ -25,6 +24,7 @@ from prime_cli.envs.publish.plan import Destination, Published
 from prime_cli.envs.publish.release import VersionBump, open_release
 from prime_cli.envs.publish.upload import UploadOptions, upload
 from prime_cli.envs.pull import PullResult, pull_sources
+from prime_cli.envs.snapshots import SnapshotLoader
 from prime_cli.envs.trust import TrustPolicy, trust_policy_from
 from prime_cli.envs.verify import Verification, verify_environment
 from prime_cli.session import Session

@@ -1,7 +1,12 @@
-"""A hub, as a program has it."""
+"""A hub and its sandboxes, as a program has them."""
 
+import shlex
+import uuid
+from collections.abc import Mapping, Sequence
 from functools import cached_property
+from pathlib import Path
 
+from prime_cli.core.errors import PrimeError
 from prime_cli.core.progress import Progress
 from prime_cli.doctor.base import Finding, this_system
 from prime_cli.doctor.run import examine
@@ -9,10 +14,17 @@ from prime_cli.sdk.environments import Environments
 from prime_cli.sdk.evaluations import Evaluations
 from prime_cli.sdk.notebook import default_progress
 from prime_cli.sdk.rollouts import table_html
-from prime_cli.sdk.sandboxes import Sandboxes
 from prime_cli.sdk.workspace import Workspace
 from prime_cli.session import Session
 from prime_cli.wire.accounts import Account
+from prime_cli.wire.command_sessions import STDERR, CommandSpec, Output, StartRequest
+from prime_cli.wire.sandboxes import (
+    DEFAULT_IMAGE,
+    Executed,
+    Sandbox,
+    SandboxCreation,
+    SandboxQuery,
+)
 
 
 class Hub:
@@ -82,6 +94,89 @@ class Hub:
         return Evaluations(self._session)
 
     @cached_property
-    def sandboxes(self) -> Sandboxes:
+    def sandboxes(self) -> "Sandboxes":
         """Create sandboxes, and run code in them."""
         return Sandboxes(self._session)
+
+
+class Sandboxes:
+    """Create sandboxes, and run code in them; each is named by its id."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+
+    def create(
+        self,
+        image: str = DEFAULT_IMAGE,
+        *,
+        name: str | None = None,
+        labels: Sequence[str] = (),
+        env: Mapping[str, str] | None = None,
+        network: str | None = None,
+        timeout_minutes: int = 60,
+    ) -> Sandbox:
+        """Create one, which may still be on its way.
+
+        `network` is `packages`, `internet` or `none`. Raises UsageError for wishes that cannot be
+        met.
+        """
+        creation = SandboxCreation(
+            name=name or f"sandbox-{uuid.uuid4().hex[:8]}",
+            docker_image=image,
+            labels=list(labels),
+            environment_vars=dict(env or {}),
+            network=network,
+            timeout_minutes=timeout_minutes,
+            idempotency_key=uuid.uuid4().hex,
+        )
+        return self._session.hub.sandboxes.create(creation)
+
+    def list(self, *, labels: Sequence[str] = (), ended: bool = False) -> list[Sandbox]:
+        """Those with all of `labels`, newest first; also those that have `ended`."""
+        query = SandboxQuery(labels=tuple(labels), is_active=not ended, per_page=1000)
+        return [*self._session.hub.sandboxes.all(query)]
+
+    def get(self, sandbox_id: str) -> Sandbox:
+        """One of them; raises NotFound."""
+        return self._session.hub.sandboxes.get(sandbox_id)
+
+    def run(
+        self,
+        sandbox_id: str,
+        command: str | Sequence[str],
+        *,
+        env: Mapping[str, str] | None = None,
+        cwd: str | None = None,
+        seconds: float = 300,
+    ) -> Executed:
+        """Run a program, without a shell, to its end: its output as text, and its exit code.
+
+        One text is split into words as a shell would. Raises TooSlow after `seconds`, when it is
+        ended.
+        """
+        words = shlex.split(command) if isinstance(command, str) else command
+        spec = CommandSpec(tuple(words), dict(env or {}), cwd)
+        parts = {True: bytearray(), False: bytearray()}
+        code = None
+        inside = self._session.hub.sandboxes.gateway(sandbox_id)
+        for event in inside.run(StartRequest(spec), seconds=seconds):
+            if isinstance(event, Output):
+                parts[event.stream == STDERR] += event.data
+            else:
+                code = getattr(event, "code", None)
+        if code is None:
+            raise PrimeError("The command has no exit code")
+        out, err = (bytes(parts[is_error]).decode(errors="replace") for is_error in (False, True))
+        return Executed(out, err, code)
+
+    def upload(self, sandbox_id: str, file: str | Path, path: str) -> int:
+        """Store a local file at `path`; returns its size in bytes."""
+        return self._session.hub.sandboxes.gateway(sandbox_id).upload(Path(file), path)
+
+    def download(self, sandbox_id: str, path: str, file: str | Path) -> int:
+        """Store the file at `path` locally; returns its size in bytes."""
+        return self._session.hub.sandboxes.gateway(sandbox_id).download(path, Path(file))
+
+    def delete(self, sandbox_id: str) -> None:
+        """End it, and lose its files; raises NotFound."""
+        self._session.hub.sandboxes.delete(sandbox_id)

@@ -10,8 +10,7 @@ from prime_cli.core.formatting import format_number, pluralize
 from prime_cli.core.installation import require
 from prime_cli.evals.execution.run import EvalResult
 from prime_cli.models.prices import format_cost
-from prime_cli.runs.export.records import find_columns
-from prime_cli.runs.export.spreadsheet import header, record
+from prime_cli.runs.export.records import find_columns, header, record
 from prime_cli.runs.export.text import as_text
 from prime_cli.runs.rows import Row
 from prime_cli.runs.saved_run import SavedRun, open_run

@@ -1,14 +1,18 @@
-"""The engines that can serve a model: what each needs, its limits, and its command line."""
+"""The engines that can serve a model: what each needs, its limits, and its command line.
 
+The parsers that a model's tool calls and thoughts need are known by its family, in `families.toml`.
+"""
+
+import json
+import re
+import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from functools import cache
+from pathlib import Path
 
 from prime_cli.core.process import TimedOut, run
-
-if TYPE_CHECKING:
-    from prime_cli.serving.families import Family
 
 
 class EngineName(StrEnum):
@@ -33,6 +37,17 @@ class Engine:
     size: str
     key_variable: str | None = None
     limits: str = ""
+
+
+@dataclass(frozen=True)
+class Family:
+    """Models whose output has the same form; `tools` and `reasoning` are vLLM's parsers."""
+
+    name: str
+    match: str
+    model_type: tuple[str, ...] = ()
+    tools: str | None = None
+    reasoning: str | None = None
 
 
 ENGINES = {
@@ -83,7 +98,7 @@ def command_words(
     port: int,
     *,
     has_gpu: bool,
-    family: "Family | None" = None,
+    family: Family | None = None,
     training: bool = False,
     trust_remote_code: bool = False,
     own: Sequence[str] = (),
@@ -126,3 +141,30 @@ def own_value(words: Sequence[str], option: str) -> str | None:
 def _option_of(word: str) -> str:
     # vLLM takes `--tool_call_parser` as well.
     return word.partition("=")[0].replace("_", "-")
+
+
+@cache
+def read_families() -> tuple[Family, ...]:
+    """All families, in the order in which they are tried."""
+    text = Path(__file__).with_name("families.toml").read_text(encoding="utf-8")
+    rows = tomllib.loads(text)["family"]
+    return tuple(Family(**{**row, "model_type": tuple(row.get("model_type", ()))}) for row in rows)
+
+
+def find_family(model: str, folder: Path | None = None) -> Family | None:
+    """The family of a model by its name, else by config.json in its `folder`; None if unknown."""
+    name = re.split(r"[/\\]", model.rstrip("/\\"))[-1].lower()
+    for family in read_families():
+        if re.fullmatch(family.match, name):
+            return family
+    kind = _model_type(folder) if folder is not None else None
+    return next((each for each in read_families() if kind in each.model_type), None)
+
+
+def _model_type(folder: Path) -> str | None:
+    try:
+        config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None  # the engine will say what is wrong with it
+    kind = config.get("model_type") if isinstance(config, dict) else None
+    return kind if isinstance(kind, str) else None

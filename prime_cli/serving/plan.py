@@ -18,11 +18,12 @@ from prime_cli.serving.engines import (
     TOOL_PARSER,
     Engine,
     EngineName,
+    Family,
     command_words,
+    find_family,
     names,
     own_value,
 )
-from prime_cli.serving.families import Family, find_family
 from prime_cli.serving.installation import engine_folder
 from prime_cli.serving.weights import weights_folder, weights_words
 from prime_cli.statistics.ranking import SMOLLM2

@@ -28,8 +28,7 @@ from prime_cli.training.nodes import Nodes, require_nodes
 from prime_cli.training.prepare import engine_config
 from prime_cli.training.record import STOP, Evaluation, TrainingRecord
 from prime_cli.training.session import RolloutSession
-from prime_cli.training.step_checks import StepChecks
-from prime_cli.training.step_progress import StepProgress
+from prime_cli.training.steps import StepChecks, StepProgress
 from prime_cli.wire.rollouts import EngineFailure, Evaluated, StepAnswer
 
 _HOUR = 3600.0

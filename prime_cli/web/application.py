@@ -1,9 +1,13 @@
 """The application of `prime open`: local runs and trainings, and the embedded hub's pages."""
 
-from collections.abc import AsyncIterator, Callable
+import tempfile
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import ExitStack
 from http import HTTPStatus
+from pathlib import Path
 
 import anyio
+import msgspec
 from anyio import to_thread
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -21,9 +25,11 @@ from prime_cli.pages.paging import find_cursor, parse_cursor
 from prime_cli.pages.rollout import part_of, render_rollout, tokens_page
 from prime_cli.pages.runs import RunFilter, render_run
 from prime_cli.pages.templates import Frame, NavigationLink, Page, error_page, render
+from prime_cli.runs.export.exports import JSON_LINES, find_download, write_download
+from prime_cli.runs.saved_run import SavedRun
 from prime_cli.runs.transcript import parse_position
+from prime_cli.runs.vf_eval_writer import official_row
 from prime_cli.web.comparison import view_comparison, view_sides
-from prime_cli.web.downloads import download
 from prime_cli.web.library import Library
 from prime_cli.web.opened import FollowedRun, LocalRun
 from prime_cli.web.rollout_view import (
@@ -229,3 +235,33 @@ async def watch(run: FollowedRun, known: int | None) -> AsyncIterator[bytes]:
         if quiet >= _ALIVE_SECONDS:
             quiet = 0.0
             yield STILL_THERE
+
+
+# --- Downloads ---
+
+_CHUNK = 1 << 16
+_ENCODER = msgspec.json.Encoder()
+
+
+def download(saved: SavedRun, form: str) -> Response:
+    """The run in a form, as an attachment; raises as `find_download` and `write_download` do."""
+    headers = find_download(form).headers(saved.folder.run_id)
+    if form == JSON_LINES:
+        return StreamingResponse(_lines(saved), headers=headers)
+    with ExitStack() as stack:
+        folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="prime-download-"))
+        path = write_download(saved, form, Path(folder))
+        chunks = _chunks(path, stack.pop_all())
+    return StreamingResponse(chunks, headers=headers)
+
+
+def _chunks(path: Path, folder: ExitStack) -> Iterator[bytes]:
+    """The bytes of a file, whose folder is then removed: Windows removes no file that is open."""
+    with folder, path.open("rb") as file:
+        while chunk := file.read(_CHUNK):
+            yield chunk
+
+
+def _lines(saved: SavedRun) -> Iterator[bytes]:
+    for row in saved.rows():
+        yield _ENCODER.encode(official_row(row)) + b"\n"

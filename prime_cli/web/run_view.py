@@ -12,7 +12,7 @@ from prime_cli.core.errors import PrimeError
 from prime_cli.core.formatting import format_duration, format_number, format_share, pluralize
 from prime_cli.evals.viewer.filters import Filter
 from prime_cli.evals.viewer.grid import Grid, GridRow
-from prime_cli.pages.overview import interval_facts
+from prime_cli.pages.evaluation import interval_facts
 from prime_cli.pages.paging import Window, parse_cursor
 from prime_cli.pages.runs import (
     CHARTS,

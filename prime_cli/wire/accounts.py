@@ -216,9 +216,6 @@ class MemberChange(msgspec.Struct, omit_defaults=True, forbid_unknown_fields=Tru
     role: str = "member"
 
 
-TAKEDOWN_KINDS = ("environment", "version", "evaluation", "user")
-
-
 class NewTakedown(msgspec.Struct, forbid_unknown_fields=True):
     """`POST /hub/takedowns`: `owner/name`, `owner/name@version`, an evaluation's id or a user."""
 
@@ -227,7 +224,7 @@ class NewTakedown(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class Takedown(msgspec.Struct):
-    """What is taken down, and why; `kind` is one of TAKEDOWN_KINDS."""
+    """What is taken down, and why; `kind` is `environment`, `version`, `evaluation` or `user`."""
 
     kind: str
     target: str

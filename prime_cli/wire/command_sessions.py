@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import msgspec
 
 from prime_cli.core.errors import UsageError
-from prime_cli.wire.protobuf import Fields, bytes_field, number_field, text_field
+from prime_cli.wire.connect import Fields, bytes_field, number_field, text_field
 
 SERVICE = "command_session.CommandSession"
 

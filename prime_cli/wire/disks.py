@@ -4,8 +4,7 @@ from typing import Any
 
 import msgspec
 
-from prime_cli.wire.counts import check_bounds
-from prime_cli.wire.offers import Spec
+from prime_cli.wire.offers import Spec, check_bounds
 from prime_cli.wire.pods import ProviderChoice, TeamChoice
 
 PROVISIONING = "PROVISIONING"

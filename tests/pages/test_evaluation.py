@@ -1,7 +1,6 @@
 from msgspec import structs
 
-from prime_cli.pages.evaluation import evaluation_page
-from prime_cli.pages.overview import EvaluationSamples, Overview
+from prime_cli.pages.evaluation import EvaluationSamples, Overview, evaluation_page
 from prime_cli.pages.templates import render
 from prime_cli.runs.sample_lines import SampleLine
 from prime_cli.wire.evaluations import EvaluationDetail

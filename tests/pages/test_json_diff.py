@@ -6,12 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prime_cli.pages.answers import diff_answer
-from prime_cli.pages.conversation import lay_out
-from prime_cli.pages.json_diff import diff_json
+from prime_cli.pages.json_diff import diff_answer, diff_json
 from prime_cli.pages.rollout import Sample, render_rollout, view_rollout
 from prime_cli.pages.runs import Link
 from prime_cli.pages.templates import render
+from prime_cli.pages.turns import lay_out
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5),

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import assume, given
 from msgspec import structs
 
-from prime_cli.pages.evaluation import evaluation_page
+from prime_cli.pages.evaluation import EvaluationSamples, Overview, evaluation_page
 from prime_cli.pages.evaluation_comparison import FoundSample, RolloutsBeside, beside_page
 from prime_cli.pages.leaderboard import (
     Leaderboard,
@@ -18,10 +18,9 @@ from prime_cli.pages.leaderboard import (
     Neighbours,
     leaderboard_page,
 )
-from prime_cli.pages.overview import EvaluationSamples, Overview
 from prime_cli.pages.runs import RunFilter
-from prime_cli.pages.sample_page import sample_page as page_of_sample
-from prime_cli.pages.sample_page import sample_tokens_page
+from prime_cli.pages.samples import sample_page as page_of_sample
+from prime_cli.pages.samples import sample_tokens_page
 from prime_cli.pages.templates import Page, render
 from prime_cli.pages.texts import html_bytes
 from prime_cli.runs.sample_lines import SampleLine

@@ -1,7 +1,6 @@
 """How many rollouts were asked for more than once is counted from the journal alone."""
 
-from prime_cli.pages.evaluation import evaluation_page
-from prime_cli.pages.overview import EvaluationSamples
+from prime_cli.pages.evaluation import EvaluationSamples, evaluation_page
 from prime_cli.pages.templates import render
 from prime_cli.runs.comparison.compare import CompareOptions, compare_all
 from prime_cli.runs.comparison.sides import Example, Side

@@ -16,7 +16,7 @@ from pathlib import Path
 from prime_cli.evals.execution.worker_setup import without_deadlines
 from prime_cli.runtime.launch import Worker
 from prime_cli.runtime.protocol import Rollout
-from prime_cli.runtime.variables import process_variables
+from prime_cli.runtime.variables import share
 from tests.helpers.scripted_model import ScriptedModel
 from tests.runtime.worker.runs import small_spec
 import os
@@ -26,7 +26,7 @@ async def main():
         spec = without_deadlines(small_spec(model, "debugged", n=1, timeout_s=0.1))
         spec.pythonpath.append(sys.argv[1])
         worker = Worker(
-            Path(sys.executable), spec, env=process_variables(os.environ),
+            Path(sys.executable), spec, env=share(os.environ).given,
             log_path=Path(sys.argv[1], "log"), terminal=True,
         )
         async with worker:

@@ -12,7 +12,7 @@ import pytest
 
 from prime_cli.core.process import run
 from prime_cli.runtime.sandbox import Sandbox, Wrapped, find_sandbox
-from prime_cli.runtime.variables import process_variables
+from prime_cli.runtime.variables import share
 from tests.helpers.tools import needs_bubblewrap, needs_root, require
 
 KEY = "planted-key-of-the-user"
@@ -102,7 +102,7 @@ def found_by(who: str, home: Path, *, sandbox: Sandbox | None) -> list[str]:
     python = require("/usr/bin/python3") if another else sys.executable
     tops = ["/"] if sandbox is not None else [str(home)]
     command = [python, "-I", "-c", SEARCH, *tops]
-    variables = process_variables(holder)
+    variables = share(holder).given
     inside: AbstractContextManager[Wrapped] = nullcontext(Wrapped(command))
     if sandbox is not None:
         inside = sandbox.wrap_system_program(command) if another else sandbox.wrap(command)

@@ -2,14 +2,14 @@
 
 import pytest
 
-from prime_cli.runtime.variables import KnownKeys, process_variables, share
+from prime_cli.runtime.variables import KnownKeys, share
 
-QUIET = process_variables({})
+QUIET = share({}).given
 KEY = "k3y-of-the-runs-endpoint"
 
 
 def seen(base: dict[str, str], own: dict[str, str] | None = None) -> dict[str, str]:
-    found = process_variables(base, own)
+    found = share(base, own).given
     return {name: value for name, value in found.items() if QUIET.get(name) != value}
 
 

@@ -12,7 +12,10 @@ import prime_cli
 from prime_cli import EvalRequest, Hub, PrimeError
 from prime_cli.core.errors import NotFound
 from prime_cli.core.progress import Silent
+from prime_cli.envs.project.starters import mark_published
 from tests.helpers.cli import Prime
+from tests.helpers.sandboxes import ended_supervisor
+from tests.helpers.tools import needs_bubblewrap
 from tests.helpers.wild import write_project
 
 
@@ -131,3 +134,15 @@ def test_every_method_is_documented_and_what_is_documented_is_there() -> None:
 
 def _public(owner: object) -> list[str]:
     return [name for name in dir(owner) if not name.startswith("_")]
+
+
+@needs_bubblewrap
+def test_a_command_is_words_or_a_text_of_words(home: Path) -> None:
+    data = home / ".prime" / "hub"
+    mark_published(data)
+    with ended_supervisor(data):
+        hub = Hub()
+        box = hub.sandboxes.create(name="box")
+        assert hub.sandboxes.run(box.id, "echo 'a b' c").stdout == "a b c\n"
+        assert hub.sandboxes.run(box.id, ["echo", "'a b'"]).stdout == "'a b'\n"
+        hub.sandboxes.delete(box.id)

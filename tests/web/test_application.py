@@ -1,16 +1,20 @@
+import asyncio
 import csv
 import io
 import json
 import re
+import tempfile
 from pathlib import Path
 
 import pytest
+from starlette.responses import StreamingResponse
 from starlette.testclient import TestClient
 
 from prime_cli.runs.folder import writing
 from prime_cli.runs.manifest import RUNNING
 from prime_cli.runs.rows import Failure
-from prime_cli.web.application import create_application
+from prime_cli.runs.saved_run import open_run
+from prime_cli.web.application import create_application, download
 from prime_cli.web.library import Library
 from prime_cli.web.server import open_box
 from tests.helpers.hubs import open_hub, publish
@@ -287,3 +291,26 @@ def test_every_rollout_that_is_listed_has_a_page_whatever_its_example_is_called(
     assert len(listed) == len(names)
     for path in listed:
         assert "<h1>Example " in text_of(pages, f"/runs/foreign/{path}")
+
+
+@pytest.fixture
+def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where temporary folders are made."""
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    return folder
+
+
+@pytest.mark.parametrize("form", ["csv", "html", "parquet"])
+def test_a_file_stays_until_it_is_sent(tmp_path: Path, temporary: Path, form: str) -> None:
+    """Windows removes no file that is open, nor its folder."""
+    answer = download(open_run(save_run(tmp_path, row(0)).path), form)
+    assert isinstance(answer, StreamingResponse)
+    assert len(list(temporary.glob(f"*/*.{form}"))) == 1
+
+    async def send() -> list[bytes]:
+        return [each async for each in answer.body_iterator if isinstance(each, bytes)]
+
+    assert b"".join(asyncio.run(send()))
+    assert list(temporary.iterdir()) == []

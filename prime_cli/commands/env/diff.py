@@ -14,7 +14,7 @@ from prime_cli.archive.diff.compare import (
     compare_snapshots,
 )
 from prime_cli.commands.options import PythonOpt, hub_options, open_session
-from prime_cli.envs.diff.snapshots import SnapshotLoader
+from prime_cli.envs.snapshots import SnapshotLoader
 from prime_cli.session import Session
 
 _MARKS = {"added": "+", "removed": "-", "changed": "~"}

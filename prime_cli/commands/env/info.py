@@ -16,7 +16,7 @@ from prime_cli.core.completion_cache import remember
 from prime_cli.core.formatting import format_interval, format_number
 from prime_cli.envs.info import EnvironmentInfo, describe_environment
 from prime_cli.envs.names import resolve_name
-from prime_cli.envs.signatures.verify import format_verdict
+from prime_cli.envs.signatures.versions import format_verdict
 from prime_cli.wire.check_reports import in_words
 
 

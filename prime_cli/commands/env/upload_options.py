@@ -9,7 +9,7 @@ from typing import Annotated
 from prime_cli.core.errors import UsageError
 from prime_cli.core.options import Option
 from prime_cli.envs.publish.release import VersionBump
-from prime_cli.envs.signatures.sign import Signer, attestation_signer, signer_of
+from prime_cli.envs.signatures.versions import Signer, attestation_signer, signer_of
 
 
 class VisibilityChoice(StrEnum):

@@ -7,7 +7,7 @@ import typer
 from prime_cli.commands.options import YES, VersionOpt, at_version, hub_options, open_session
 from prime_cli.core.formatting import pluralize
 from prime_cli.envs.names import resolve_name
-from prime_cli.envs.signatures.verify import format_verdict
+from prime_cli.envs.signatures.versions import format_verdict
 from prime_cli.envs.verify import Verification, require_same, verify_environment
 
 

@@ -31,7 +31,7 @@ from prime_cli.envs.publish.plan import (
 from prime_cli.envs.publish.provenance import is_pending, record_push
 from prime_cli.envs.publish.release import Release, VersionBump, write_next_version
 from prime_cli.envs.publish.source_checks import refuse_secrets_in_wheel
-from prime_cli.envs.signatures.sign import Signer, attach_signatures, require_signature_support
+from prime_cli.envs.signatures.versions import Signer, attach_signatures, require_signature_support
 from prime_cli.wire.check_reports import CheckReport, summarize
 
 WheelExaminer = Callable[[Path, Project], CheckReport]

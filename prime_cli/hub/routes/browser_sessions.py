@@ -32,7 +32,7 @@ from prime_cli.hub.urls import (
     SIGN_IN_PAGE,
     SIGN_OUT,
 )
-from prime_cli.pages.sign_in import sign_in_page, waiting_page
+from prime_cli.pages.login import sign_in_page, waiting_page
 
 router = Router()
 

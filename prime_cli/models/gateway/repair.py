@@ -1,7 +1,12 @@
-"""Answers that are right but oddly written, as bytes that every JSON reader takes.
+"""Repair what servers write oddly, and what they do not take.
 
-Python's json and OpenAI's SDK take half a surrogate pair and NaN, which the strict readers further
-on refuse; a byte order mark or a byte that is not UTF-8 stops the SDK.
+Answers that are right become bytes that every JSON reader takes. Python's json and OpenAI's SDK
+take half a surrogate pair and NaN, which the strict readers further on refuse; a byte order mark or
+a byte that is not UTF-8 stops the SDK.
+
+Requests lose their nulls for servers that take none for a field that is not there: transformers'
+own, and vLLM for a message without both text and tool calls. In the API of OpenAI
+`"tool_calls": null` and no such field mean the same, and clients send both.
 """
 
 import json
@@ -10,9 +15,13 @@ import re
 from codecs import BOM_UTF8
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
+from http import HTTPStatus
 from typing import Any
+from urllib.parse import urlsplit
 
 import msgspec
+
+from prime_cli.models.gateway.calls import Reply
 
 _REPLACEMENT = rb"\ufffd"
 _HALF = re.compile(
@@ -74,3 +83,39 @@ async def whole_characters(chunks: AsyncGenerator[bytes, None]) -> AsyncGenerato
                 yield replace_halves(text[:end])
     if held:
         yield replace_halves(held)
+
+
+_UNEXPECTED = b"Internal Server Error"
+"""What uvicorn and Starlette answer, as text, when a server's code raises what nobody expects."""
+_REFUSED = b"'input': 'None'"
+"""How vLLM says what pydantic found in a field."""
+
+
+def may_be_of_nulls(reply: Reply) -> bool:
+    """Whether the server may have failed for nulls: its own code did, or its check of fields."""
+    if reply.status == HTTPStatus.BAD_REQUEST:
+        return _REFUSED in reply.body
+    return reply.status == HTTPStatus.INTERNAL_SERVER_ERROR and reply.body.strip() == _UNEXPECTED
+
+
+def without_nulls(body: bytes) -> bytes | None:
+    """A request without the null members of itself and its messages; None if it has none."""
+    try:
+        asked = msgspec.json.decode(body, type=dict[str, Any])
+    except msgspec.MsgspecError:
+        return None
+    messages = asked.get("messages")
+    kept = _present(asked)
+    if isinstance(messages, list):
+        kept["messages"] = [_present(m) if isinstance(m, dict) else m for m in messages]
+    return None if kept == asked else msgspec.json.encode(kept)
+
+
+def sentence(url: str) -> str:
+    """What the user is told of the server at `url`."""
+    where = urlsplit(url).netloc
+    return f"{where} failed on a call with null fields, which are left out from now on"
+
+
+def _present(members: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in members.items() if value is not None}

@@ -1,20 +1,23 @@
 """Pass a request of a run's environment on to a hub, in a thread, and its answer back."""
 
+import _thread
 import asyncio
-from collections.abc import Iterator, Mapping
+import threading
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
 from contextlib import aclosing, closing, suppress
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 from aiohttp import web
 
 from prime_cli.api.client import HubClient
-from prime_cli.api.transports import HTTP_ERROR
-from prime_cli.core.errors import Unreachable
-from prime_cli.models.gateway.threads import chunks_of, in_thread, wait_for
+from prime_cli.api.transports import HTTP_ERROR, Answer
+from prime_cli.core.errors import PrimeError, Unreachable
 
 Fields = dict[str, Any]
 Content = Iterator[bytes] | bytes | None
+
+T = TypeVar("T")
 
 _CHUNK = 64 * 1024
 _PASSED = ("accept", "content-type", "connect-protocol-version", "connect-timeout-ms", "user-agent",
@@ -123,3 +126,77 @@ def json_answer(
 def refusal(status: int, reason: str, headers: Mapping[str, str] | None = None) -> web.Response:
     """A refusal as a hub says it."""
     return json_answer({"detail": reason}, status, headers)
+
+
+# --- Threads that the end of the process does not await ---
+
+
+async def chunks_of(response: Answer) -> AsyncGenerator[bytes, None]:
+    """The body as it comes, read by a thread that is at most one chunk ahead, and closes it."""
+    loop = asyncio.get_running_loop()
+    queue: asyncio.Queue[bytes | PrimeError | None] = asyncio.Queue(maxsize=1)
+    is_over = threading.Event()
+
+    def put(item: bytes | PrimeError | None) -> None:
+        if not is_over.is_set():
+            wait_for(queue.put(item), loop)
+
+    def read() -> None:
+        # A closed loop is the end of the run.
+        with suppress(RuntimeError), closing(response):
+            try:
+                for chunk in response.iter_raw():
+                    put(chunk)
+                    if is_over.is_set():
+                        return
+            except (PrimeError, OSError, HTTP_ERROR) as error:
+                put(Unreachable(f"The hub ended its answer early: {error}"))
+            put(None)
+
+    threading.Thread(target=read, name="prime-sandbox", daemon=True).start()
+    try:
+        while (item := await queue.get()) is not None:
+            if isinstance(item, PrimeError):
+                raise item
+            yield item
+    finally:
+        is_over.set()
+        with suppress(asyncio.QueueEmpty):
+            queue.get_nowait()
+
+
+def wait_for(coroutine: Any, loop: asyncio.AbstractEventLoop) -> Any:
+    """Its result, for a thread beside the loop."""
+    return asyncio.run_coroutine_threadsafe(coroutine, loop).result()
+
+
+async def in_thread(call: Callable[[], T], unwanted: Callable[[T], object] = lambda _: None) -> T:
+    """Its result, from a thread for whose end nobody waits when the run has ended.
+
+    Nor when the caller was cancelled: `unwanted` gets the result then, in another thread.
+    """
+    loop = asyncio.get_running_loop()
+    done: asyncio.Future[T] = loop.create_future()
+
+    def finish(result: T | None, error: BaseException | None) -> None:
+        if done.done():
+            if error is None:
+                _thread.start_new_thread(lambda: unwanted(result), ())  # type: ignore[arg-type]  # T
+            return
+        if error is not None:
+            done.set_exception(error)
+        else:
+            done.set_result(result)  # type: ignore[arg-type]  # T, where there is no error
+
+    def work() -> None:
+        result, failure = None, None
+        try:
+            result = call()
+        except BaseException as error:  # noqa: BLE001 - raised again where it is awaited
+            failure = error
+        with suppress(RuntimeError):  # the loop is closed
+            loop.call_soon_threadsafe(finish, result, failure)
+
+    # `threading.Thread` waits here until the new thread runs, and the loop with it.
+    _thread.start_new_thread(work, ())
+    return await done

@@ -25,6 +25,7 @@ from prime_cli.models.gateway.reverse_proxy import (
     Fields,
     ask_hub,
     fields_of,
+    in_thread,
     json_answer,
     passed_headers,
     read_content,
@@ -32,7 +33,6 @@ from prime_cli.models.gateway.reverse_proxy import (
     refusal,
     stream_from_hub,
 )
-from prime_cli.models.gateway.threads import in_thread
 from prime_cli.runtime.variables import HUB
 from prime_cli.wire.sandboxes import LIVE, NONE, PACKAGES, RUN_LABEL, SandboxDeletion
 

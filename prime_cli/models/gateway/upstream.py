@@ -16,6 +16,7 @@ from yarl import URL
 from prime_cli.core.errors import NotAllowed, PrimeError
 from prime_cli.models.endpoint_resolution import BY_NAME, endpoint_of, resolve_endpoint
 from prime_cli.models.endpoints import Endpoint, check_offline
+from prime_cli.models.gateway import repair
 from prime_cli.models.gateway.builtin import BuiltinModels
 from prime_cli.models.gateway.calls import (
     NOT_DONE,
@@ -28,7 +29,7 @@ from prime_cli.models.gateway.calls import (
     with_fields,
 )
 from prime_cli.models.gateway.connections import Connections, failures, proxy_for
-from prime_cli.models.gateway.limits.headers import is_rate_header
+from prime_cli.models.gateway.retries import is_rate_header
 from prime_cli.models.gateway.streams import event
 from prime_cli.models.providers import AUTHORIZATION
 from prime_cli.models.registry import Registry
@@ -158,16 +159,14 @@ class ModelRouter:
 
     async def _after_failure(self, endpoint: Endpoint, call: Call, reply: Reply) -> Reply:
         """The answer to the same without nulls, if they may be why the server failed."""
-        from prime_cli.models.gateway import null_fields
-
         shorter = _without_nulls(call)
-        if shorter is call or not null_fields.may_be_of_nulls(reply):
+        if shorter is call or not repair.may_be_of_nulls(reply):
             return reply
         # Noted first: the server may also close the connection, and the call is then retried.
         if endpoint.url not in self._takes_no_nulls:
             self._takes_no_nulls.add(endpoint.url)
             if self._say:
-                self._say(null_fields.sentence(endpoint.url))
+                self._say(repair.sentence(endpoint.url))
         return await self._send(endpoint, shorter)
 
     def _learn(self, name: str) -> RoundRobin:
@@ -201,9 +200,7 @@ class ModelRouter:
 
 
 def _without_nulls(call: Call) -> Call:
-    from prime_cli.models.gateway.null_fields import without_nulls
-
-    body = without_nulls(call.body)
+    body = repair.without_nulls(call.body)
     return call if body is None else replace(call, body=body)
 
 

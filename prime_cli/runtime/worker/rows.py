@@ -1,6 +1,12 @@
-"""Rows: the payload of `rollout` events, the same for every family of verifiers."""
+"""Rows: the payload of `rollout` events, the same for every family of verifiers.
+
+Beside its conversation a row has the tools that the model saw, and its other branches. A rollout
+has several where a turn did not continue the conversation before it, as after a compaction; the
+row's own conversation is the last of them.
+"""
 
 import json
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from .failures import describe
@@ -8,6 +14,7 @@ from .jsonable import number, plain
 from .request_identity import RolloutIdentity
 
 Row = dict[str, Any]
+_Messages = list[Any]
 
 
 def finished(identity: RolloutIdentity, **found: Any) -> Row:
@@ -106,3 +113,39 @@ def _span(span: dict[str, Any]) -> float:
         return float(span["duration"])
     start, end = number(span.get("start")), number(span.get("end"))
     return max(0.0, end - start) if start and end else 0.0
+
+
+# --- What a row has beside its conversation ---
+
+
+def trace_extras(trace: Any) -> dict[str, Any]:
+    """The part of a row's `state` that a v1 trace gives; empty without tools and branches."""
+    every = [[node.message for node in each.nodes] for each in trace.branches[:-1]]
+    return _found(getattr(trace, "tools", None), map(messages, every))
+
+
+def state_extras(state: Mapping[str, Any], info: Any) -> dict[str, Any]:
+    """The same of the state of a v0 rollout, whose `info` may name tools."""
+    named = info.get("oai_tools") if isinstance(info, dict) else None
+    return _found(
+        state.get("tool_defs") or state.get("oai_tools") or named,
+        # A rollout that is scored again has no trajectory, but what was saved of it.
+        _leaves(state.get("trajectory") or ())[:-1] or state.get("branches") or [],
+    )
+
+
+def _found(tools: Any, branches: Iterable[_Messages]) -> dict[str, Any]:
+    found = {"tool_defs": plain(tools or []), "branches": list(branches)}
+    return {name: value for name, value in found.items() if value}
+
+
+def _leaves(trajectory: Iterable[Any]) -> list[_Messages]:
+    """The conversations that no later turn continues, the one of the last turn last."""
+    leaves: list[_Messages] = []
+    for step in trajectory:
+        asked, said = messages(step.get("prompt")), messages(step.get("completion"))
+        if not isinstance(asked, list) or not isinstance(said, list):
+            return []
+        leaves = [each for each in leaves if asked[: len(each)] != each]
+        leaves.append([*asked, *said])
+    return leaves

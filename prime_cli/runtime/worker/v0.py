@@ -4,7 +4,7 @@ import json
 from collections.abc import Awaitable, Callable, Iterator
 from typing import Any
 
-from . import branches, failures, rows, v0_families
+from . import failures, rows, v0_families
 from .client import policy_client
 from .deadlines import Deadline, RolloutTimeout, limit_scoring
 from .environment import load_v0
@@ -146,7 +146,7 @@ class V0:
             "stop_condition": state.get("stop_condition"),
             "is_truncated": was_truncated(state),
             "state": {
-                **branches.of_state(state, _info(row.get("info"))),
+                **rows.state_extras(state, _info(row.get("info"))),
                 **{name: plain(state.get(name)) for name in self._spec.state_columns},
             },
         }

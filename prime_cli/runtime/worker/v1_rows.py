@@ -3,7 +3,7 @@
 import re
 from typing import Any
 
-from . import branches, failures, rows
+from . import failures, rows
 from .jsonable import number, plain
 
 # The class in the gateway's error body, which verifiers quotes in its sentence.
@@ -31,7 +31,7 @@ def known_of(episode: Any) -> dict[str, Any]:
         "usage": _usage(traces),
         "stop_condition": trained[0].stop_condition,
         "is_truncated": any(_was_cut(trace) for trace in traces),
-        "state": branches.of_trace(trained[0]),
+        "state": rows.trace_extras(trained[0]),
     }
     if prompt:
         found["prompt"] = prompt

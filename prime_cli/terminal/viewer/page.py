@@ -12,7 +12,7 @@ from textual.strip import Strip
 
 from prime_cli.terminal.viewer.protocols import Block
 from prime_cli.terminal.viewer.rows import piece
-from prime_cli.terminal.viewer.text import LABELS, PLAIN, Line, one_line, printable, wrapped
+from prime_cli.terminal.viewer.screen import LABELS, PLAIN, Line, one_line, printable, wrapped
 
 _LABELS_UP_TO = 28
 _INDENT = 2

@@ -14,8 +14,7 @@ from prime_cli.core.formatting import format_difference, format_number
 from prime_cli.terminal.viewer.page import PageText
 from prime_cli.terminal.viewer.protocols import ExampleRow, RunPair
 from prime_cli.terminal.viewer.rows import Rows, piece
-from prime_cli.terminal.viewer.screen import ViewerScreen, label
-from prime_cli.terminal.viewer.text import BAD, DIM, GOOD, Line, of_reward
+from prime_cli.terminal.viewer.screen import BAD, DIM, GOOD, Line, ViewerScreen, label, of_reward
 
 _NO_MORE = {1: "that was the last flip", -1: "that was the first flip"}
 

@@ -14,7 +14,7 @@ from textual.strip import Strip
 
 from prime_cli.core.formatting import format_number
 from prime_cli.terminal.viewer.protocols import Examples, RolloutCell
-from prime_cli.terminal.viewer.text import (
+from prime_cli.terminal.viewer.screen import (
     BOLD,
     CURSOR,
     DIM,

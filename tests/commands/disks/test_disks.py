@@ -2,9 +2,9 @@ from collections.abc import Callable
 
 from msgspec.structs import replace
 
-from prime_cli.core.completion_cache import remembered
 from prime_cli.pods.offers import disk_offer_id
 from tests.helpers.cli import Prime
+from tests.helpers.completion import completed_names
 from tests.helpers.machines import DISK, Machines
 from tests.hub.accounts_hub import AccountsHub
 from tests.hub.services.compute.renting import PodHub
@@ -229,14 +229,14 @@ def test_a_disk_is_named_by_its_id_its_beginning_or_its_name(prime: Prime) -> No
 
 def test_names_and_ids_are_completed_while_they_are_there(prime: Prime) -> None:
     made = rent(prime, "--name", "data")
-    assert remembered("disks") == ["data", made["id"]]
+    assert completed_names("disks") == ["data", made["id"]]
     prime("disks", "update", "data", "--name", "results").ok()
-    assert remembered("disks") == ["results", made["id"]]
+    assert completed_names("disks") == ["results", made["id"]]
     prime("disks", "terminate", "results", "--yes").ok()
-    assert remembered("disks") == []
+    assert completed_names("disks") == []
     rent(prime, "--name", "more")
     prime("disks", "list").ok()
-    assert remembered("disks")[0] == "more"
+    assert completed_names("disks")[0] == "more"
 
 
 def test_one_document_cannot_continue_for_ever(prime: Prime) -> None:

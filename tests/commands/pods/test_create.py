@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from prime_cli.core.completion_cache import remembered
 from prime_cli.hub.compute.provider import PodSpec
 from prime_cli.pods.offers import offer_id
 from tests.commands.pods.stubborn import Stubborn
 from tests.helpers.cli import Prime
+from tests.helpers.completion import completed_names
 from tests.helpers.machines import A100, DISK, SPOT
 from tests.helpers.ssh_keys import make_key, needs_ssh_keygen, public_line
 from tests.hub.services.compute.renting import API, PodHub
@@ -47,7 +47,7 @@ def test_the_cheapest_that_fits_is_made_and_reported_with_price_end_and_bill(
         assert words in shown.err
     assert "prime pods ssh a100-1" in shown.err
     assert "PROVISIONING" in shown.out
-    assert remembered("pods")[0] == "a100-1"
+    assert completed_names("pods")[0] == "a100-1"
 
 
 def test_the_json_is_the_pod_of_the_wire(prime: Prime, pod_hub: PodHub) -> None:

@@ -2,8 +2,8 @@
 
 import pytest
 
-from prime_cli.core.completion_cache import remembered
 from tests.helpers.cli import Prime
+from tests.helpers.completion import completed_names
 from tests.hub.services.compute.renting import PodHub, wish
 
 
@@ -70,11 +70,11 @@ def test_plain_has_whole_ids(prime: Prime, pod_hub: PodHub) -> None:
 def test_names_and_ids_are_completed_until_the_pods_are_gone(prime: Prime, pod_hub: PodHub) -> None:
     pod = pod_hub.rent(**wish(name="web"))
     prime("pods", "list").ok()
-    assert remembered("pods") == ["web", pod["id"]]
+    assert completed_names("pods") == ["web", pod["id"]]
     pod_hub.machines.end(pod_hub.tag(pod))
     pod_hub.accounts_hub.clock.wait(minutes=2)
     prime("pods", "list").ok()
-    assert remembered("pods") == []
+    assert completed_names("pods") == []
 
 
 def test_without_pods_the_next_step_is_named(prime: Prime) -> None:

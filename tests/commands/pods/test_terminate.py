@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from prime_cli.core.completion_cache import remembered
 from tests.commands.pods.stubborn import Stubborn
 from tests.helpers.cli import Prime
+from tests.helpers.completion import completed_names
 from tests.hub.services.compute.renting import PodHub, wish
 
 
@@ -20,7 +20,7 @@ def test_a_lost_billed_pod_is_reported_and_waited_for(prime: Prime, pod_hub: Pod
     assert pod_hub.machines.seen == {}
     assert pod_hub.pods() == []
     assert [each["id"] for each in pod_hub.history()] == [pod["id"]]
-    assert remembered("pods") == []
+    assert completed_names("pods") == []
 
 
 def test_without_a_person_to_ask_it_is_refused(prime: Prime, pod_hub: PodHub) -> None:

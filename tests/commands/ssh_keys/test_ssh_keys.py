@@ -5,12 +5,12 @@ import pytest
 from sqlalchemy import update
 
 from prime_cli.api.client import HubClient
-from prime_cli.core.completion_cache import remembered
 from prime_cli.core.ssh_keys import read_public_key
 from prime_cli.hub.context import open_hub as open_data
 from prime_cli.hub.db.tables import ssh_keys
 from tests.commands.ssh_keys.conftest import write
 from tests.helpers.cli import Prime
+from tests.helpers.completion import completed_names
 from tests.helpers.ssh_keys import line, make_key, needs_ssh_keygen, public_line
 from tests.hub.pushing import settings_for
 
@@ -176,6 +176,6 @@ def test_a_key_of_an_unknown_kind_is_listed(prime: Prime, hub: HubClient, data: 
 
 def test_names_and_ids_are_completed_while_they_are_there(prime: Prime, laptop: Path) -> None:
     added = prime("ssh-keys", "add", str(laptop), "--name", "work", "--output", "json").ok().json
-    assert remembered("ssh-keys") == ["work", added["id"]]
+    assert completed_names("ssh-keys") == ["work", added["id"]]
     prime("ssh-keys", "remove", "work", "--yes").ok()
-    assert remembered("ssh-keys") == []
+    assert completed_names("ssh-keys") == []

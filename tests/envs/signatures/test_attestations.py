@@ -12,8 +12,8 @@ from prime_cli.core.digests import digest_file
 from prime_cli.core.errors import IntegrityError, NotLoggedIn, UsageError
 from prime_cli.envs.signatures import attestations
 from prime_cli.envs.signatures.attestations import AttestationSigner
-from prime_cli.envs.signatures.sign import attestation_signer
 from prime_cli.envs.signatures.signers import SigstoreIdentity
+from prime_cli.envs.signatures.versions import attestation_signer
 
 GITHUB = SigstoreIdentity(
     "https://github.com/trailofbits/pypi-attestations/.github/workflows/release.yml"

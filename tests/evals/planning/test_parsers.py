@@ -17,7 +17,7 @@ from prime_cli.evals.planning.parsers import (
     parse_span,
     with_always_allowed,
 )
-from prime_cli.runs.plan import DEFAULTS, Deadlines, example_numbers, span_text
+from prime_cli.runs.plan import Deadlines, example_numbers, span_text
 from prime_cli.runtime.worker.examples import choose, read_most
 from tests.helpers.live_run import PLAN, interpreter_in
 
@@ -52,7 +52,7 @@ def test_the_worker_receives_the_setting() -> None:
 
 def test_a_plan_shows_them() -> None:
     assert ("Deadlines", "call 30m, scoring 1h, rollout 6h") in PLAN.lines()
-    assert str(DEFAULTS) == "call 30m, scoring 1h, rollout 6h"
+    assert str(Deadlines()) == "call 30m, scoring 1h, rollout 6h"
     assert [span_text(n) for n in (1, 90, 3600, 90000)] == ["1s", "90s", "1h", "25h"]
 
 

@@ -1,7 +1,7 @@
 """The offer of a machine that pods share."""
 
 from prime_cli.hub.compute.machine import Gpus, Machine
-from prime_cli.wire.counts import check_count
+from prime_cli.wire.offers import check_count
 
 
 def test_a_disk_that_filled_up_since_the_offer_was_read_is_no_error() -> None:

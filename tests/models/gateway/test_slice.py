@@ -15,7 +15,7 @@ from prime_cli.models.gateway.server import Gateway
 from prime_cli.models.prices import TokenUsage
 from prime_cli.runtime.launch import Worker
 from prime_cli.runtime.protocol import End, Rollout, Start, WorkerSpec
-from prime_cli.runtime.variables import process_variables
+from prime_cli.runtime.variables import share
 from tests.helpers.venvs import venv_python
 
 JUDGE = """
@@ -80,9 +80,7 @@ async def run_slice(generation: str, python: Path, folder: Path, *, unix: bool) 
             r=2,
             pythonpath=[str(folder)],
         )
-        async with Worker(
-            python, spec, env=process_variables({}), log_path=folder / "log"
-        ) as worker:
+        async with Worker(python, spec, env=share({}).given, log_path=folder / "log") as worker:
             rewards = await _follow(worker, gold)
     log = (folder / "log").read_text(encoding="utf-8")
     assert rewards == {(n, r): 1.0 for n in range(3) for r in range(2)}, log

@@ -21,7 +21,7 @@ from prime_cli.runtime.protocol import (
     Survey,
     WorkerSpec,
 )
-from prime_cli.runtime.variables import process_variables
+from prime_cli.runtime.variables import share
 from tests.helpers.scripted_model import ScriptedModel
 
 HERE = Path(__file__).parent
@@ -114,7 +114,7 @@ def worker_for(
     return Worker(
         python or Path(sys.executable),
         spec,
-        env=process_variables(os.environ),
+        env=share(os.environ).given,
         log_path=log,
         walls=walls,
     )

@@ -1,11 +1,12 @@
 import json
 import math
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from prime_cli.runtime.worker.request_identity import RolloutIdentity
-from prime_cli.runtime.worker.rows import finished, messages, seconds
+from prime_cli.runtime.worker.rows import finished, messages, seconds, state_extras, trace_extras
 
 FIRST = RolloutIdentity(0, 0, 1)
 CALL = {"id": "c1", "type": "function", "function": {"name": "add", "arguments": '{"a": 1}'}}
@@ -64,3 +65,47 @@ def test_spans_become_seconds() -> None:
 
 def test_timing_that_is_none_is_empty() -> None:
     assert seconds(None) == {}
+
+
+def user(text: str) -> dict[str, Any]:
+    return {"role": "user", "content": text}
+
+
+def said(text: str) -> dict[str, Any]:
+    return {"role": "assistant", "content": text}
+
+
+def turn(asked: list[Any], answer: str) -> dict[str, Any]:
+    return {"prompt": asked, "completion": [said(answer)]}
+
+
+def test_turns_that_continue_each_other_are_one_conversation() -> None:
+    first, second = turn([user("a")], "b"), turn([user("a"), said("b"), user("c")], "d")
+    assert state_extras({"trajectory": [first, second]}, {}) == {}
+
+
+def test_a_turn_that_continues_none_is_a_branch_of_its_own() -> None:
+    whole = [turn([user("a")], "b"), turn([user("a"), said("b"), user("c")], "d")]
+    compacted = turn([user("in short: a, b, c")], "e")
+    found = state_extras({"trajectory": [*whole, compacted]}, {})
+    assert found == {"branches": [[user("a"), said("b"), user("c"), said("d")]]}
+
+
+def test_tools_are_kept_wherever_verifiers_has_them() -> None:
+    tools = [{"name": "add", "parameters": {}}]
+    assert state_extras({"tool_defs": tools}, None) == {"tool_defs": tools}
+    assert state_extras({}, {"oai_tools": tools}) == {"tool_defs": tools}
+
+
+def test_texts_have_no_branches() -> None:
+    assert state_extras({"trajectory": [{"prompt": "a", "completion": "b"}]}, {}) == {}
+
+
+def test_the_branches_of_a_trace_are_kept_but_for_the_last() -> None:
+    nodes = [SimpleNamespace(message=each) for each in (user("a"), said("b"))]
+    branches = [SimpleNamespace(nodes=nodes), SimpleNamespace(nodes=nodes[:1])]
+    trace = SimpleNamespace(tools=[{"name": "add"}], branches=branches)
+    assert trace_extras(trace) == {
+        "tool_defs": [{"name": "add"}],
+        "branches": [[user("a"), said("b")]],
+    }

@@ -18,8 +18,13 @@ from prime_cli.pages.evaluation import evaluation_page
 from prime_cli.pages.links import page_number
 from prime_cli.pages.paging import parse_cursor
 from prime_cli.pages.runs import RunFilter
-from prime_cli.pages.sample_filter import SAMPLES_PER_PAGE, sample_query
-from prime_cli.pages.sample_page import sample_page, sample_part, sample_tokens_page
+from prime_cli.pages.samples import (
+    SAMPLES_PER_PAGE,
+    sample_page,
+    sample_part,
+    sample_query,
+    sample_tokens_page,
+)
 from prime_cli.runs.sample_lines import SampleLine
 from prime_cli.wire.evaluations import EvaluationDetail, SampleQuery
 

@@ -21,7 +21,7 @@ from prime_cli.hub.services.evaluations.downloads import (
     read_lines,
     write_evaluation,
 )
-from prime_cli.runs.export.downloads import JSON_LINES, find_download
+from prime_cli.runs.export.exports import JSON_LINES, find_download
 
 router = Router()
 

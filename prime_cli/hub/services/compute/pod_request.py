@@ -13,9 +13,8 @@ from prime_cli.hub.db.tables import disks, pod_disks, pods
 from prime_cli.hub.services.compute.access import attachable_by, disks_of, is_live
 from prime_cli.hub.services.compute.offers import gather, matches
 from prime_cli.hub.services.compute.providers import is_here
-from prime_cli.wire.counts import check_count
 from prime_cli.wire.disks import ACTIVE
-from prime_cli.wire.offers import GpuOffer
+from prime_cli.wire.offers import GpuOffer, check_count
 from prime_cli.wire.pods import DEFAULT_LIFE, LONGEST_LIFE, PodCreation, PodRequest
 
 # --- Options ---

@@ -13,7 +13,7 @@ from prime_cli.hub.context import Caller, Hub
 from prime_cli.hub.db.tables import samples
 from prime_cli.hub.services.evaluations.queries import find_evaluation, get_evaluation
 from prime_cli.hub.services.evaluations.sample_queries import read_numbers, read_samples
-from prime_cli.runs.export.downloads import JSON_LINES, write_download
+from prime_cli.runs.export.exports import JSON_LINES, write_download
 from prime_cli.runs.folder import RunFolder
 from prime_cli.runs.saved_run import open_run
 from prime_cli.wire.codec import encode

@@ -15,7 +15,7 @@ from prime_cli.hub.db.tables import evaluations, samples
 from prime_cli.hub.services.evaluations import queries
 from prime_cli.hub.services.evaluations.cache import Cache
 from prime_cli.hub.services.evaluations.sample_queries import find_rows
-from prime_cli.pages.overview import EvaluationSamples, Overview
+from prime_cli.pages.evaluation import EvaluationSamples, Overview
 from prime_cli.pages.samples import count_errors
 from prime_cli.runs.sample_lines import SampleLine
 from prime_cli.wire.codec import decode

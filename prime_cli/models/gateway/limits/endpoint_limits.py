@@ -10,9 +10,9 @@ from pathlib import Path
 from prime_cli.core.digests import digest_bytes
 from prime_cli.models.endpoints import Endpoint
 from prime_cli.models.gateway.calls import POLICY, Call, CallFailed, Reply
-from prime_cli.models.gateway.limits.headers import asked_wait, spent_until
 from prime_cli.models.gateway.limits.limiter import Limiter
 from prime_cli.models.gateway.limits.shared_state import open_state
+from prime_cli.models.gateway.retries import asked_wait, spent_until
 from prime_cli.models.gateway.streams import in_time, keep_coming
 from prime_cli.models.gateway.upstream import Send
 

@@ -6,7 +6,7 @@ from starlette.routing import Route
 from starlette.testclient import TestClient
 
 from prime_cli.core.errors import PrimeError
-from prime_cli.web.guard import Guard
+from prime_cli.web.server import Guard
 
 PORT = 8800
 ORIGIN = f"http://127.0.0.1:{PORT}"

@@ -5,8 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from prime_cli.core.errors import UsageError
-from prime_cli.wire.counts import check_bounds, check_count
-from prime_cli.wire.offers import Spec
+from prime_cli.wire.offers import Spec, check_bounds, check_count
 
 SMALL = st.integers(0, 60)
 

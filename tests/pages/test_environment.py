@@ -5,7 +5,7 @@ from html import unescape
 
 import pytest
 
-from prime_cli.pages.source import highlight
+from prime_cli.pages.environment import highlight
 
 TEXTS = {
     "a.py": '"""<b>\ntwo lines"""\nx = f"{1 < 2}"  # &\n\n\ndef f():\n    pass\n',

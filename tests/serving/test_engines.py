@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from prime_cli.serving.families import find_family, read_families
+from prime_cli.serving.engines import find_family, read_families
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from prime_cli.core.errors import NotFound
-from prime_cli.pages.conversation import Conversation, lay_out
 from prime_cli.pages.paging import FIRST, Cursor, parse_cursor
 from prime_cli.pages.rollout import Sample, part_of, render_rollout, tokens_page, view_rollout
 from prime_cli.pages.runs import Fact, Link
@@ -18,7 +17,7 @@ from prime_cli.pages.samples import sample_of
 from prime_cli.pages.templates import render
 from prime_cli.pages.texts import MOST_BYTES, Text, html_bytes, show, whole_text
 from prime_cli.pages.tokens import PER_PAGE, tokens_of
-from prime_cli.pages.turns import Picture, Turn
+from prime_cli.pages.turns import Conversation, Picture, Turn, lay_out
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20),

@@ -4,7 +4,7 @@ from collections import Counter
 
 import msgspec
 
-from prime_cli.training.step_progress import StepProgress
+from prime_cli.training.steps import StepProgress
 from tests.helpers.training import TRAINING_PLAN
 
 PLAN = msgspec.structs.replace(TRAINING_PLAN, steps=5, batch=2, group=4)

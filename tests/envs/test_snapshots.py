@@ -14,12 +14,12 @@ from prime_cli.archive.diff.compare import (
 )
 from prime_cli.core.errors import IntegrityError, NotFound, UnsafeContent
 from prime_cli.core.progress import Silent
-from prime_cli.envs.diff.snapshots import SnapshotLoader
 from prime_cli.envs.install.installed import read_distributions
 from prime_cli.envs.install.plan import plan_install, run_install
 from prime_cli.envs.install.sources import InstallOptions
 from prime_cli.envs.install.workspace import find_workspace, site_packages
 from prime_cli.envs.lockfile.file import LockedEnvironment, make_lock
+from prime_cli.envs.snapshots import SnapshotLoader
 from tests.helpers.hubs import publish
 from tests.helpers.venvs import make_venv
 from tests.helpers.wild import SINGLE_TURN, TASKSET, Shape, write_project, write_wheel

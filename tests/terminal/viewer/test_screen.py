@@ -2,7 +2,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from prime_cli.terminal.viewer.text import printable, wrapped
+from prime_cli.terminal.viewer.screen import printable, wrapped
 
 
 @given(st.text(), st.integers(2, 30))

@@ -1,1 +1,0 @@
-"""`env diff`: what two forms of an environment have different, and what that does to scores."""
