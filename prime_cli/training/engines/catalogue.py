@@ -10,10 +10,10 @@ Nothing of an engine is imported here.
 """
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import EntryPoint
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal
@@ -21,6 +21,7 @@ from typing import Any, Literal
 import msgspec
 
 from prime_cli.core.errors import NotFound, UsageError
+from prime_cli.core.plugins import find_plugins
 
 DESCRIPTION = "engine.toml"
 BUILT_IN = Path(__file__).parent
@@ -144,24 +145,19 @@ def read_engine(folder: Path) -> Engine:
     )
 
 
-def find_engine(name: str, installed: Iterable[EntryPoint] | None = None) -> Engine:
-    """The engine of that name, or in that folder; raises NotFound or UsageError.
-
-    `installed` are the entry points to look in; None for those of this interpreter.
-    """
+def find_engine(name: str) -> Engine:
+    """The engine of that name, or in that folder; raises NotFound or UsageError."""
     if _is_folder(name):
         return read_engine(Path(name).expanduser())
     _refuse_known(name)
     folder = BUILT_IN / name
     if (folder / DESCRIPTION).is_file():
         return read_engine(folder)
-    points = list(entry_points(group=GROUP) if installed is None else installed)
-    point = next((each for each in points if each.name == name), None)
-    if point is None:
-        known = [DEFAULT, PRIME_RL, *sorted(each.name for each in points)]
-        named = ", ".join(f"`{each}`" for each in known)
-        raise NotFound(f"There is no engine `{name}`", hint=f"{named}, or an engine's folder")
-    return read_engine(_folder_of(point))
+    installed = find_plugins(GROUP)
+    if name in installed:
+        return read_engine(_folder_of(installed[name]))
+    named = ", ".join(f"`{each}`" for each in (DEFAULT, PRIME_RL, *installed))
+    raise NotFound(f"There is no engine `{name}`", hint=f"{named}, or an engine's folder")
 
 
 def lasting_name(name: str) -> str:
