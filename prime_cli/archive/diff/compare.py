@@ -7,9 +7,8 @@ from typing import Literal
 from packaging.requirements import InvalidRequirement, Requirement
 
 from prime_cli.archive.arguments import LoadArgument
-from prime_cli.archive.diff.file_trees import FileContent, FileTree
 from prime_cli.archive.diff.scoring import ScoringCode, changed_parts, digest_code, read_scoring
-from prime_cli.archive.diff.snapshots import Snapshot
+from prime_cli.archive.diff.snapshots import FileContent, FileTree, Snapshot
 from prime_cli.archive.diff.text_diff import (
     MOST_COMPARED,
     MOST_LINES,

@@ -39,12 +39,11 @@ class ScoringCode:
 
     A part is named by where it is, as `wordle.load_environment.right`. Comments, docstrings and
     layout are not in the digest. `broken` are modules that cannot be parsed or are too much to be
-    read; `outside` are the import names of other packages that the parts use.
+    read.
     """
 
     parts: dict[str, str] = field(default_factory=dict)
     broken: list[str] = field(default_factory=list)
-    outside: set[str] = field(default_factory=set)
 
 
 def read_scoring(modules: Iterable[str], read: ReadModule) -> ScoringCode:
@@ -147,8 +146,6 @@ class _ScoringCollector:
         match node:
             case ast.Name(id=name):
                 found = self._names.find(name, scope)
-                outside = self._names.outside(name, scope)
-                self._code.outside |= {outside} if outside else set()
             case ast.Attribute(value=ast.Name(id="self" | "cls"), attr=name):
                 yield from self._names.find_in_class(name, scope.enclosing_class)
             case ast.Attribute(value=ast.Name(id=alias), attr=name):

@@ -265,16 +265,6 @@ class NameResolver:
                 return
             waiting += list(self._bases(at))
 
-    def outside(self, name: str, scope: CodeScope) -> str | None:
-        """The package that `name` was imported from, where it is another one."""
-        for at in scope.outwards():
-            if name in at.imports:
-                module = at.imports[name][0]
-                return None if self.module(module) else module.split(".")[0]
-            if name in at.bound:
-                return None
-        return None
-
     def _bases(self, scope: CodeScope) -> Iterator[CodeScope]:
         if not isinstance(scope.node, ast.ClassDef) or scope.parent is None:
             return

@@ -92,7 +92,7 @@ def load_suite(path: Path) -> Suite:
         raise UsageError(f"[suite] in {path}: {error}") from error
     except UsageError as error:
         raise UsageError(f"{path}: {error.message}", hint=error.hint) from error
-    _check(path, limits, tables)
+    _check_limits(path, limits, tables)
     return Suite(
         name=limits.name or path.stem,
         path=path,
@@ -101,7 +101,7 @@ def load_suite(path: Path) -> Suite:
     )
 
 
-def _check(path: Path, limits: SuiteLimits, tables: list[dict[str, Any]]) -> None:
+def _check_limits(path: Path, limits: SuiteLimits, tables: list[dict[str, Any]]) -> None:
     if len(tables) > MOST_CELLS:
         raise UsageError(f"{path} has {len(tables)} evaluations; the limit is {MOST_CELLS}")
     if limits.at_once < 1:

@@ -116,7 +116,7 @@ def _converted(
         return field.option.parse(value)
     if field.name == "headers":
         return (*found.get("headers", ()), *_headers(name, value))
-    _check(name, kind, value)
+    _check_kind(name, kind, value)
     if kind is Path:
         return folder / value
     if field.name == "environment" and value.startswith("."):
@@ -127,13 +127,13 @@ def _converted(
 
 def _headers(name: str, value: Any) -> list[str]:
     if name == "header":
-        _check(name, tuple, value)
+        _check_kind(name, tuple, value)
         return list(value)
-    _check(name, dict, value)
+    _check_kind(name, dict, value)
     return [f"{header}: {text}" for header, text in value.items()]
 
 
-def _check(name: str, kind: Any, value: object) -> None:
+def _check_kind(name: str, kind: Any, value: object) -> None:
     fits, words = _KINDS[kind]
     if not fits(value):
         raise UsageError(f"`{name}` must be {words}, and is {value!r}")
