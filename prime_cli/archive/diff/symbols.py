@@ -4,7 +4,7 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from prime_cli.archive.source_analysis import Module, Modules, ReadModule
+from prime_cli.archive.source_analysis import Module, Modules, ReadModule, last_part
 
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 _INNER = ("body", "orelse", "finalbody", "handlers", "cases")
@@ -93,13 +93,7 @@ def scoped_calls(scope: CodeScope) -> Iterator[ast.Call]:
 
 def last_name(node: ast.expr) -> str:
     """`Rubric` of `vf.Rubric`, of `vf.Rubric[Data]` and of `vf.Rubric(…)`."""
-    if isinstance(node, ast.Call):
-        node = node.func
-    if isinstance(node, ast.Subscript):
-        node = node.value
-    if isinstance(node, ast.Attribute):
-        return node.attr
-    return node.id if isinstance(node, ast.Name) else ""
+    return last_part(node.func if isinstance(node, ast.Call) else node)
 
 
 def _bind_all(body: list[ast.stmt], scope: CodeScope, module: Module) -> None:
