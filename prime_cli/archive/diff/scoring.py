@@ -79,7 +79,7 @@ def digest_code(text: str) -> str:
     """
     if len(text) <= _LARGEST_DIGESTED:
         with suppress(SyntaxError, ValueError, RecursionError, MemoryError):
-            return _digest([ast.parse(text)], docstrings=True)
+            return _digest([ast.parse(text)])
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
@@ -176,36 +176,20 @@ def _configures(call: ast.Call) -> bool:
     return name.endswith(_RUBRIC) or name in _ADDING or told
 
 
-def _digest(nodes: Iterable[ast.AST], *, docstrings: bool = False) -> str:
+def _digest(nodes: Iterable[ast.AST]) -> str:
     digest = hashlib.sha256()
     for node in nodes:
-        skipped = set() if docstrings else _docstrings(node)
         # Level by level, so that no depth is too deep.
         for each in ast.walk(node):
-            if each not in skipped:
-                digest.update(_shape(each, skipped).encode("utf-8", "surrogatepass"))
+            digest.update(_shape(each).encode("utf-8", "surrogatepass"))
     return digest.hexdigest()
 
 
-def _docstrings(node: ast.AST) -> set[ast.AST]:
-    found: set[ast.AST] = set()
-    for each in ast.walk(node):
-        match each:
-            case (
-                ast.FunctionDef(body=[first, *_])
-                | ast.AsyncFunctionDef(body=[first, *_])
-                | ast.ClassDef(body=[first, *_])
-            ) if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant):
-                found |= {first, first.value}
-    return found
-
-
-def _shape(node: ast.AST, skipped: set[ast.AST]) -> str:
+def _shape(node: ast.AST) -> str:
     """The kind of a node, its plain values, and how many children it has where."""
     parts = [type(node).__name__]
     for _, value in ast.iter_fields(node):
-        items = value if isinstance(value, list) else [value]
-        parts.append(",".join(_plain(item) for item in items if item not in skipped))
+        parts.append(",".join(map(_plain, value if isinstance(value, list) else [value])))
     return f"{'|'.join(parts)}\n"
 
 

@@ -60,8 +60,9 @@ class CodeScope:
 
 
 def scope_of(name: str, module: Module) -> CodeScope:
-    """The scope of a parsed module, with all that are in it."""
+    """The scope of a parsed module, with all that are in it; its docstrings are dropped."""
     scope = CodeScope(name, module.tree.body if module.tree else [])
+    _drop_docstrings(scope.body)
     _bind_all(scope.body, scope, module)
     return scope
 
@@ -94,6 +95,17 @@ def scoped_calls(scope: CodeScope) -> Iterator[ast.Call]:
 def last_name(node: ast.expr) -> str:
     """`Rubric` of `vf.Rubric`, of `vf.Rubric[Data]` and of `vf.Rubric(…)`."""
     return last_part(node.func if isinstance(node, ast.Call) else node)
+
+
+def _drop_docstrings(body: list[ast.stmt]) -> None:
+    for node in (node for statement in body for node in ast.walk(statement)):
+        match node:
+            case (
+                ast.FunctionDef(body=[ast.Expr(value=ast.Constant()), *_])
+                | ast.AsyncFunctionDef(body=[ast.Expr(value=ast.Constant()), *_])
+                | ast.ClassDef(body=[ast.Expr(value=ast.Constant()), *_])
+            ):
+                del node.body[0]
 
 
 def _bind_all(body: list[ast.stmt], scope: CodeScope, module: Module) -> None:
@@ -219,8 +231,7 @@ class NameResolver:
         """The scope of a module; None where the package has none of that name, or it is broken."""
         if name not in self._known:
             found = self._modules.find(name) if name else None
-            is_read = found is not None and found.tree is not None
-            self._known[name] = scope_of(name, found) if found is not None and is_read else None
+            self._known[name] = scope_of(name, found) if found and found.tree else None
         return self._known[name]
 
     def find(self, name: str, scope: CodeScope) -> Binding | None:
