@@ -23,9 +23,8 @@ from prime_cli.evals.execution.worker_setup import spec_of, worker_of
 from prime_cli.evals.planning.locate import EvalDefaults, ResolvedEnvironment
 from prime_cli.evals.planning.prepare import PreparedRun
 from prime_cli.evals.ray.access import Access, with_own_keys
-from prime_cli.evals.ray.accounts import why_stopped
 from prime_cli.evals.ray.keys import fetch
-from prime_cli.evals.ray.leases import Lease
+from prime_cli.evals.ray.leases import Lease, why_stopped
 from prime_cli.evals.ray.messages import (
     CallsStopped,
     Command,
