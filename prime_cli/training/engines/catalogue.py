@@ -11,7 +11,6 @@ Nothing of an engine is imported here.
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
 from difflib import get_close_matches
 from importlib.metadata import EntryPoint
 from importlib.util import find_spec
@@ -68,12 +67,20 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     sft: tuple[str, ...] = ()
 
 
-class EngineFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """engine.toml; `title` is its name in sentences, `size` what a download is said to need."""
+class Engine(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A trainer, as engine.toml describes it; an interpreter that has `packages` starts `entry`.
+
+    `packages` are requirements for uv, `python` a specifier such as `>=3.11`. It `needs` devices,
+    and `takes` environments of these generations of verifiers. One that is `distributed` starts as
+    many processes as its config names, and with `nodes` its part of those of several machines.
+    `title` is its name in sentences, `size` that of the download, shown before it. With `vllm` it
+    can let vLLM answer in its own process, and needs these packages then. `settings` are those of
+    `--set`, None for any. With `sft` it also learns rows.
+    """
 
     name: str
-    requires: tuple[str, ...]
-    entry: str
+    packages: tuple[str, ...] = msgspec.field(name="requires")
+    entry: Path
     title: str = ""
     python: str = ">=3.11"
     needs: tuple[Literal["gpu"], ...] = ()
@@ -86,38 +93,21 @@ class EngineFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     sft: bool = False
 
 
-@dataclass(frozen=True)
-class Engine:
-    """A trainer: `entry` is its program, started by an interpreter that has its `packages`.
-
-    `packages` are requirements for uv, `python` a specifier such as `>=3.11`. It `needs` devices,
-    and `takes` environments of these generations of verifiers. One that is `distributed` starts as
-    many processes as its config names, and with `nodes` its part of those of several machines.
-    `size` is said before an install. With `vllm` it can let vLLM answer in its own process, and
-    needs these packages then. `settings` are those of `--set`, None for any. With `sft` it also
-    learns rows.
-    """
-
-    name: str
-    title: str
-    packages: tuple[str, ...]
-    python: str
-    entry: Path
-    needs: tuple[str, ...]
-    takes: tuple[str, ...]
-    distributed: bool
-    nodes: bool
-    size: str
-    vllm: WithVllm | None = None
-    settings: Settings | None = None
-    sft: bool = False
-
-
 def read_engine(folder: Path) -> Engine:
     """The engine in `folder`; raises NotFound without engine.toml, UsageError if it is invalid."""
     path = folder / DESCRIPTION
+
+    def find_entry(_type: type, value: object) -> Path:
+        try:
+            name = msgspec.convert(value, str)
+        except msgspec.ValidationError as error:
+            raise TypeError(str(error)) from error  # msgspec adds the place
+        if not (folder / name).is_file():
+            raise UsageError(f"{path} names `{name}` as its entry, which is not there")
+        return folder / name
+
     try:
-        found = msgspec.toml.decode(path.read_bytes(), type=EngineFile)
+        found = msgspec.toml.decode(path.read_bytes(), type=Engine, dec_hook=find_entry)
     except FileNotFoundError as error:
         raise NotFound(
             f"{folder} is not an engine: it has no {DESCRIPTION}",
@@ -125,24 +115,7 @@ def read_engine(folder: Path) -> Engine:
         ) from error
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise UsageError(f"{path} is invalid: {error}") from error
-    entry = folder / found.entry
-    if not entry.is_file():
-        raise UsageError(f"{path} names `{found.entry}` as its entry, which is not there")
-    return Engine(
-        found.name,
-        found.title or found.name,
-        found.requires,
-        found.python,
-        entry,
-        found.needs,
-        found.takes,
-        found.distributed,
-        found.nodes,
-        found.size,
-        found.vllm,
-        found.settings,
-        found.sft,
-    )
+    return msgspec.structs.replace(found, title=found.title or found.name)
 
 
 def find_engine(name: str) -> Engine:
