@@ -154,7 +154,7 @@ class _Package:
         seen |= {(module, name)}
         namespace = self.namespace(module)
         if name in namespace.classes:
-            bases = [_last_name(base) for base in namespace.classes[name].bases]
+            bases = [last_part(base) for base in namespace.classes[name].bases]
             return any(base == _TASKSET or self.is_taskset(module, base, seen) for base in bases)
         if name in namespace.imports:
             origin, original = namespace.imports[name]
@@ -203,7 +203,7 @@ def _bind_import(statement: ast.ImportFrom, namespace: _Namespace, module: Modul
             namespace.imports[name] = (origin, alias.name)
 
 
-def _last_name(base: ast.expr) -> str:
+def last_part(base: ast.expr) -> str:
     """`Taskset` of `vf.Taskset[Data]`."""
     if isinstance(base, ast.Subscript):
         base = base.value

@@ -4,14 +4,14 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from prime_cli.archive.diff.file_trees import (
+from prime_cli.archive.diff.snapshots import (
     LARGEST_TEXT,
     FileContent,
     FileTree,
+    Snapshot,
     TreeBuilder,
     wheel_tree,
 )
-from prime_cli.archive.diff.snapshots import Snapshot
 from prime_cli.archive.source_analysis import find_generation
 from prime_cli.core.digests import digest_bytes
 from prime_cli.core.errors import IntegrityError, NotFound

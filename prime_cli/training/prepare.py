@@ -311,10 +311,12 @@ def _require_supported(sampling: Mapping[str, Any]) -> None:
 def engine_packages(engine: Engine, plan: TrainingPlan) -> Engine:
     """The engine with what this plan needs besides, or instead."""
     if plan.vllm and engine.vllm is not None:
-        engine = replace(engine, packages=engine.vllm.requires, size=engine.vllm.size)
+        engine = msgspec.structs.replace(
+            engine, packages=engine.vllm.requires, size=engine.vllm.size
+        )
     if plan.report is None:
         return engine
-    return replace(engine, packages=(*engine.packages, plan.report))
+    return msgspec.structs.replace(engine, packages=(*engine.packages, plan.report))
 
 
 def engine_config(

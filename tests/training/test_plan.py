@@ -113,7 +113,8 @@ def test_what_is_a_v1_environment_only_once_imported_runs_without_the_default_sp
 # --- Processes ---
 
 TRL = find_engine("trl")
-ALONE = replace(TRL, distributed=False, title="Mine")
+WITHOUT_VLLM = msgspec.structs.replace(TRL, vllm=None)
+ALONE = msgspec.structs.replace(TRL, distributed=False, title="Mine")
 
 
 @pytest.mark.parametrize(
@@ -216,7 +217,8 @@ def test_vllm_answers_where_a_gpu_is_unless_told_otherwise(
 
 
 @pytest.mark.parametrize(
-    ("engine", "said"), [(TRL, "vLLM needs a GPU"), (replace(TRL, vllm=None), "cannot let vLLM")]
+    ("engine", "said"),
+    [(TRL, "vLLM needs a GPU"), (WITHOUT_VLLM, "cannot let vLLM")],
 )
 def test_vllm_is_refused_where_it_cannot_answer(engine: Engine, said: str) -> None:
     with pytest.raises(UsageError, match=said):

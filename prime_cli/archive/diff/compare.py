@@ -1,15 +1,14 @@
 """Whether scores stay comparable between two sides, in words, as far as reading can tell."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal
 
 from packaging.requirements import InvalidRequirement, Requirement
 
 from prime_cli.archive.arguments import LoadArgument
-from prime_cli.archive.diff.file_trees import FileContent, FileTree
 from prime_cli.archive.diff.scoring import ScoringCode, changed_parts, digest_code, read_scoring
-from prime_cli.archive.diff.snapshots import Snapshot
+from prime_cli.archive.diff.snapshots import FileContent, FileTree, Snapshot
 from prime_cli.archive.diff.text_diff import (
     MOST_COMPARED,
     MOST_LINES,
@@ -180,7 +179,7 @@ class Difference:
     rewards: tuple[RewardChange, ...] = ()
     arguments: tuple[ValueChange, ...] = ()
     dependencies: tuple[ValueChange, ...] = ()
-    files: tuple[FileDifference, ...] = field(default=())
+    files: tuple[FileDifference, ...] = ()
 
     @property
     def is_empty(self) -> bool:
@@ -194,17 +193,15 @@ def compare_snapshots(
     """Read both sides and compare them; none of their code is run."""
     scoring = read_scoring(a.modules, a.read), read_scoring(b.modules, b.read)
     rewards = changed_parts(*scoring)
-    arguments = tuple(_arguments(a, b))
     dependencies = tuple(_dependencies(a, b))
-    files = tuple(_files(*_with_pyproject(a, b), limits))
     return Difference(
         a=_facts(a),
         b=_facts(b),
         verdict=judge_comparability(a, b, rewards, scoring, [each.name for each in dependencies]),
         rewards=tuple(RewardChange(name, status) for name, status in rewards.items()),
-        arguments=arguments,
+        arguments=tuple(_changed_values(_arguments(a), _arguments(b))),
         dependencies=dependencies,
-        files=files,
+        files=tuple(_files(*_with_pyproject(a, b), limits)),
     )
 
 
@@ -262,10 +259,14 @@ def _note(found: TextDiff, before: bytes) -> str | None:
 
 
 def _dependencies(a: Snapshot, b: Snapshot) -> Iterator[ValueChange]:
-    before, after = _requirements(a.requires), _requirements(b.requires)
     if a.requires_python != b.requires_python:
         yield ValueChange("python", a.requires_python or "any", b.requires_python or "any")
-    for name in sorted({*before, *after}):
+    changes = _changed_values(_requirements(a.requires), _requirements(b.requires))
+    yield from sorted(changes, key=lambda change: change.name)
+
+
+def _changed_values(before: Mapping[str, str], after: Mapping[str, str]) -> Iterator[ValueChange]:
+    for name in dict.fromkeys([*before, *after]):
         if before.get(name) != after.get(name):
             yield ValueChange(name, before.get(name), after.get(name))
 
@@ -284,17 +285,11 @@ def _requirements(texts: Sequence[str]) -> dict[str, str]:
     return {name: " and ".join(sorted(said)) for name, said in found.items()}
 
 
-def _arguments(a: Snapshot, b: Snapshot) -> Iterator[ValueChange]:
-    before, after = a.arguments, b.arguments
-    for name in dict.fromkeys([*before, *after]):
-        old, new = before.get(name), after.get(name)
-        if old != new:
-            yield ValueChange(name, _spelled(old), _spelled(new))
+def _arguments(side: Snapshot) -> dict[str, str]:
+    return {name: _spelled(argument) for name, argument in side.arguments.items()}
 
 
-def _spelled(argument: LoadArgument | None) -> str | None:
-    if argument is None:
-        return None
+def _spelled(argument: LoadArgument) -> str:
     kind = f": {argument.annotation}" if argument.annotation else ""
     default = "required" if argument.default is None else f"= {argument.default}"
     return f"{argument.name}{kind} {default}"

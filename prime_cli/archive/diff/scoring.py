@@ -39,12 +39,11 @@ class ScoringCode:
 
     A part is named by where it is, as `wordle.load_environment.right`. Comments, docstrings and
     layout are not in the digest. `broken` are modules that cannot be parsed or are too much to be
-    read; `outside` are the import names of other packages that the parts use.
+    read.
     """
 
     parts: dict[str, str] = field(default_factory=dict)
     broken: list[str] = field(default_factory=list)
-    outside: set[str] = field(default_factory=set)
 
 
 def read_scoring(modules: Iterable[str], read: ReadModule) -> ScoringCode:
@@ -80,7 +79,7 @@ def digest_code(text: str) -> str:
     """
     if len(text) <= _LARGEST_DIGESTED:
         with suppress(SyntaxError, ValueError, RecursionError, MemoryError):
-            return _digest([ast.parse(text)], docstrings=True)
+            return _digest([ast.parse(text)])
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
@@ -147,8 +146,6 @@ class _ScoringCollector:
         match node:
             case ast.Name(id=name):
                 found = self._names.find(name, scope)
-                outside = self._names.outside(name, scope)
-                self._code.outside |= {outside} if outside else set()
             case ast.Attribute(value=ast.Name(id="self" | "cls"), attr=name):
                 yield from self._names.find_in_class(name, scope.enclosing_class)
             case ast.Attribute(value=ast.Name(id=alias), attr=name):
@@ -179,36 +176,20 @@ def _configures(call: ast.Call) -> bool:
     return name.endswith(_RUBRIC) or name in _ADDING or told
 
 
-def _digest(nodes: Iterable[ast.AST], *, docstrings: bool = False) -> str:
+def _digest(nodes: Iterable[ast.AST]) -> str:
     digest = hashlib.sha256()
     for node in nodes:
-        skipped = set() if docstrings else _docstrings(node)
         # Level by level, so that no depth is too deep.
         for each in ast.walk(node):
-            if each not in skipped:
-                digest.update(_shape(each, skipped).encode("utf-8", "surrogatepass"))
+            digest.update(_shape(each).encode("utf-8", "surrogatepass"))
     return digest.hexdigest()
 
 
-def _docstrings(node: ast.AST) -> set[ast.AST]:
-    found: set[ast.AST] = set()
-    for each in ast.walk(node):
-        match each:
-            case (
-                ast.FunctionDef(body=[first, *_])
-                | ast.AsyncFunctionDef(body=[first, *_])
-                | ast.ClassDef(body=[first, *_])
-            ) if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant):
-                found |= {first, first.value}
-    return found
-
-
-def _shape(node: ast.AST, skipped: set[ast.AST]) -> str:
+def _shape(node: ast.AST) -> str:
     """The kind of a node, its plain values, and how many children it has where."""
     parts = [type(node).__name__]
     for _, value in ast.iter_fields(node):
-        items = value if isinstance(value, list) else [value]
-        parts.append(",".join(_plain(item) for item in items if item not in skipped))
+        parts.append(",".join(map(_plain, value if isinstance(value, list) else [value])))
     return f"{'|'.join(parts)}\n"
 
 

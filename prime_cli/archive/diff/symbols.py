@@ -4,7 +4,7 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from prime_cli.archive.source_analysis import Module, Modules, ReadModule
+from prime_cli.archive.source_analysis import Module, Modules, ReadModule, last_part
 
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 _INNER = ("body", "orelse", "finalbody", "handlers", "cases")
@@ -60,8 +60,9 @@ class CodeScope:
 
 
 def scope_of(name: str, module: Module) -> CodeScope:
-    """The scope of a parsed module, with all that are in it."""
+    """The scope of a parsed module, with all that are in it; its docstrings are dropped."""
     scope = CodeScope(name, module.tree.body if module.tree else [])
+    _drop_docstrings(scope.body)
     _bind_all(scope.body, scope, module)
     return scope
 
@@ -93,13 +94,18 @@ def scoped_calls(scope: CodeScope) -> Iterator[ast.Call]:
 
 def last_name(node: ast.expr) -> str:
     """`Rubric` of `vf.Rubric`, of `vf.Rubric[Data]` and of `vf.Rubric(…)`."""
-    if isinstance(node, ast.Call):
-        node = node.func
-    if isinstance(node, ast.Subscript):
-        node = node.value
-    if isinstance(node, ast.Attribute):
-        return node.attr
-    return node.id if isinstance(node, ast.Name) else ""
+    return last_part(node.func if isinstance(node, ast.Call) else node)
+
+
+def _drop_docstrings(body: list[ast.stmt]) -> None:
+    for node in (node for statement in body for node in ast.walk(statement)):
+        match node:
+            case (
+                ast.FunctionDef(body=[ast.Expr(value=ast.Constant()), *_])
+                | ast.AsyncFunctionDef(body=[ast.Expr(value=ast.Constant()), *_])
+                | ast.ClassDef(body=[ast.Expr(value=ast.Constant()), *_])
+            ):
+                del node.body[0]
 
 
 def _bind_all(body: list[ast.stmt], scope: CodeScope, module: Module) -> None:
@@ -225,8 +231,7 @@ class NameResolver:
         """The scope of a module; None where the package has none of that name, or it is broken."""
         if name not in self._known:
             found = self._modules.find(name) if name else None
-            is_read = found is not None and found.tree is not None
-            self._known[name] = scope_of(name, found) if found is not None and is_read else None
+            self._known[name] = scope_of(name, found) if found and found.tree else None
         return self._known[name]
 
     def find(self, name: str, scope: CodeScope) -> Binding | None:
@@ -264,16 +269,6 @@ class NameResolver:
                 yield from (Binding(method, at) for method in at.setters[name])
                 return
             waiting += list(self._bases(at))
-
-    def outside(self, name: str, scope: CodeScope) -> str | None:
-        """The package that `name` was imported from, where it is another one."""
-        for at in scope.outwards():
-            if name in at.imports:
-                module = at.imports[name][0]
-                return None if self.module(module) else module.split(".")[0]
-            if name in at.bound:
-                return None
-        return None
 
     def _bases(self, scope: CodeScope) -> Iterator[CodeScope]:
         if not isinstance(scope.node, ast.ClassDef) or scope.parent is None:

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from prime_cli.core.errors import Conflict, GateFailed, NotFound, UsageError
+from prime_cli.core.errors import Conflict, GateFailed, UsageError
 from prime_cli.core.formatting import NOISE, format_beside, format_exact, format_p, pluralize
-from prime_cli.evals.sharing.samples import rows_of_evaluation
+from prime_cli.evals.sharing.samples import find_run_or_evaluation, rows_of_evaluation
 from prime_cli.runs.comparison.compare import CompareOptions, Comparison, compare_all
 from prime_cli.runs.comparison.sides import Side, evaluation_side, gather, side_of
-from prime_cli.runs.listing import find_run
 from prime_cli.runs.pushed_manifest import manifest_of
 from prime_cli.runs.saved_run import SavedRun
 from prime_cli.runs.summary import Summary
@@ -133,24 +132,9 @@ def _share(missed: int, gates: int) -> str:
 
 
 def read_baseline(name: str, cwd: Path, hub: "Callable[[], HubClient]") -> Side:
-    """The saved run `name` (id or folder), else the evaluation of that id on the hub.
-
-    Raises NotFound if there is neither, and what a request to a hub raises.
-    """
-    try:
-        return side_of(find_run(name, cwd))
-    except NotFound:
-        pass
-    try:
-        return _on_hub(hub(), name)
-    except NotFound as error:
-        raise NotFound(
-            f"No local run `{name}`, and no such evaluation on the hub",
-            hint="list saved runs with `prime eval list`",
-        ) from error
-
-
-def _on_hub(hub: "HubClient", evaluation_id: str) -> Side:
-    detail = hub.evaluations.get(evaluation_id)
-    examples = gather(rows_of_evaluation(hub, evaluation_id))
-    return evaluation_side(detail, manifest_of(detail), examples)
+    """The side of a saved run, else of an evaluation; raises as `find_run_or_evaluation`."""
+    found = find_run_or_evaluation(name, cwd, hub)
+    if isinstance(found, SavedRun):
+        return side_of(found)
+    examples = gather(rows_of_evaluation(hub(), name))
+    return evaluation_side(found, manifest_of(found), examples)

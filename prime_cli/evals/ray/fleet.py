@@ -18,10 +18,10 @@ from prime_cli.core.formatting import pluralize
 from prime_cli.core.paths import storage_errors
 from prime_cli.evals.execution.setup import RunSetup
 from prime_cli.evals.ray.access import Access
-from prime_cli.evals.ray.accounts import Accounts
 from prime_cli.evals.ray.checks import require_reachable, require_same_prime
 from prime_cli.evals.ray.connection import Connection
 from prime_cli.evals.ray.keys import KeyHolder
+from prime_cli.evals.ray.leases import Accounts
 from prime_cli.evals.ray.messages import (
     CallsStopped,
     Command,

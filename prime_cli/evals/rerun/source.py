@@ -1,31 +1,28 @@
 """The run or the hub's evaluation to repeat, and which of its rollouts can be scored."""
 
-from collections.abc import Callable, Iterator
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from prime_cli.core.errors import NotFound, UsageError
-from prime_cli.runs.folder import RunFolder
-from prime_cli.runs.listing import find_run
-from prime_cli.runs.manifest import RunManifest
-from prime_cli.runs.rows import AskedAgain, Row
-from prime_cli.runs.saved_run import SavedRun
-
-if TYPE_CHECKING:
-    from prime_cli.api.client import HubClient
-from collections import defaultdict
-from collections.abc import Iterable
-
 import msgspec
 
+from prime_cli.core.errors import NotFound, UsageError
 from prime_cli.core.paths import storage_errors
 from prime_cli.evals.execution.earlier_sessions import saved_line
-from prime_cli.runs.folder import Journal
-from prime_cli.runs.rows import is_scorable
+from prime_cli.evals.sharing.samples import find_run_or_evaluation, rows_of_evaluation
+from prime_cli.runs.folder import Journal, RunFolder
+from prime_cli.runs.manifest import RunManifest
+from prime_cli.runs.pushed_manifest import manifest_of
+from prime_cli.runs.rows import AskedAgain, Row, is_scorable
+from prime_cli.runs.saved_run import SavedRun
 from prime_cli.runs.scrubber import Scrubber
 from prime_cli.runs.tally import RolloutKey, Tally
 from prime_cli.runs.work_list import GROUP
+
+if TYPE_CHECKING:
+    from prime_cli.api.client import HubClient
 
 
 @dataclass(frozen=True)
@@ -45,32 +42,16 @@ class RerunSource:
 
 
 def find_source(name: str, cwd: Path, hub: "Callable[[], HubClient]") -> RerunSource:
-    """The saved run `name` (id or folder), else the evaluation of that id on the hub.
+    """A saved run, else an evaluation on the hub; raises as `find_run_or_evaluation`.
 
-    Raises NotFound if there is neither, UsageError for another program's, and what a request to a
-    hub raises.
+    Also raises UsageError for another program's.
     """
-    try:
-        run = find_run(name, cwd)
-    except NotFound:
-        return _on_hub(hub, name)
-    if run.manifest is None:
-        raise _foreign(str(run.folder.path))
-    return RerunSource(run.folder.run_id, run.manifest, run.rows, run.folder)
-
-
-def _on_hub(hub: "Callable[[], HubClient]", name: str) -> RerunSource:
-    from prime_cli.evals.sharing.samples import rows_of_evaluation
-    from prime_cli.runs.pushed_manifest import manifest_of
-
-    try:
-        detail = hub().evaluations.get(name)
-    except NotFound as error:
-        raise NotFound(
-            f"No local run `{name}`, and no such evaluation on the hub",
-            hint="list saved runs with `prime eval list`",
-        ) from error
-    manifest = manifest_of(detail)
+    found = find_run_or_evaluation(name, cwd, hub)
+    if isinstance(found, SavedRun):
+        if found.manifest is None:
+            raise _foreign(str(found.folder.path))
+        return RerunSource(found.folder.run_id, found.manifest, found.rows, found.folder)
+    manifest = manifest_of(found)
     if manifest is None:
         raise _foreign(f"Evaluation {name}")
     return RerunSource(name, manifest, lambda: rows_of_evaluation(hub(), name))

@@ -1,20 +1,25 @@
 """Rollouts as samples of an evaluation on a hub, and samples read back as a run."""
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from itertools import tee
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from prime_cli.core.errors import UsageError
+from prime_cli.core.errors import NotFound, UsageError
+from prime_cli.runs.listing import find_run
 from prime_cli.runs.rows import SCHEMA, Row
+from prime_cli.runs.saved_run import SavedRun
 from prime_cli.runs.vf_eval_reader import number_of_examples, number_rows
 from prime_cli.runs.vf_eval_writer import official_row
 from prime_cli.wire.codec import mend
 
 if TYPE_CHECKING:
     from prime_cli.api.client import HubClient
+    from prime_cli.wire.evaluations import EvaluationDetail
 
 
 _SHARED = frozenset(
@@ -94,6 +99,24 @@ def _decode(sample: bytes) -> dict[str, Any]:
         return _DECODER.decode(sample)
     except msgspec.DecodeError:
         return _DECODER.decode(mend(sample))
+
+
+def find_run_or_evaluation(
+    name: str, cwd: Path, hub: "Callable[[], HubClient]"
+) -> "SavedRun | EvaluationDetail":
+    """The saved run `name` (id or folder), else the evaluation of that id on the hub.
+
+    Raises NotFound if there is neither, and what a request to a hub raises.
+    """
+    with suppress(NotFound):
+        return find_run(name, cwd)
+    try:
+        return hub().evaluations.get(name)
+    except NotFound as error:
+        raise NotFound(
+            f"No local run `{name}`, and no such evaluation on the hub",
+            hint="list saved runs with `prime eval list`",
+        ) from error
 
 
 def rows_of_evaluation(hub: "HubClient", evaluation_id: str) -> Iterator[Row]:

@@ -8,8 +8,7 @@ from itertools import chain
 from pathlib import Path
 
 from prime_cli.evals.viewer.grid import Grid, GridRow
-from prime_cli.evals.viewer.opened import OpenedRun
-from prime_cli.evals.viewer.page import RolloutView
+from prime_cli.evals.viewer.opened import OpenedRun, RolloutView
 from prime_cli.runs.listing import HERE, RunItem, RunRoots, find_run, list_runs
 from prime_cli.runs.saved_run import open_run
 

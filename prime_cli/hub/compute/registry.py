@@ -1,15 +1,13 @@
-"""Providers of machines by name: each is an entry point of the group `prime.providers`.
+"""Providers of machines by name, prime's own and plugins of the group `prime.providers`.
 
-Its value is a function that takes a ProviderContext and returns a Provider, or None if it is not
-enabled for this hub. More providers can come from other packages; docs/pods.md has an example.
+Each is a function that takes a ProviderContext and returns a PodProvider, or None if it is not
+enabled for this hub. docs/pods.md has an example.
 """
 
-import logging
 import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +15,15 @@ from msgspec import Struct
 
 from prime_cli.core.file_locks import locked
 from prime_cli.core.paths import make_folder, storage_errors, write_atomically
+from prime_cli.core.plugins import open_plugins
 from prime_cli.hub.compute.provider import PodProvider
 
 GROUP = "prime.providers"
-
-_log = logging.getLogger(__name__)
+_OWN = {
+    "local": "prime_cli.hub.compute.local.provider:open_provider",
+    "engine": "prime_cli.hub.compute.engine.entry:open_provider",
+    "sky": "prime_cli.hub.compute.sky.provider:open_provider",
+}
 
 
 def say_nothing(_sentence: str) -> None:
@@ -83,26 +85,16 @@ class InstalledProviders(Sequence[PodProvider]):
 
     @cached_property
     def _opened(self) -> tuple[PodProvider, ...]:
-        found = sorted(entry_points(group=GROUP), key=lambda point: point.name)
-        opened = map(self._open, found)
-        return tuple(provider for provider in opened if provider is not None)
+        opened = open_plugins(GROUP, _OWN, self._context_of)
+        return tuple(provider for _, provider in opened if provider is not None)
 
     @cached_property
     def server(self) -> str:
         """The id of this server: of all processes with this folder of data."""
         return read_server_id(self.data)
 
-    def _open(self, point: EntryPoint) -> PodProvider | None:
-        """A broken package must not affect the others."""
-        options = self.options.get(point.name)
+    def _context_of(self, name: str) -> ProviderContext:
         # Commands of the hub in the box write no file for it.
         server = "" if self.is_embedded else self.server
-        context = ProviderContext(self.data, self.is_embedded, options, self.say, server)
-        try:
-            opened: PodProvider | None = point.load()(context)
-        except Exception:
-            if point.value.startswith("prime_cli."):
-                raise
-            _log.exception("The provider `%s` of `%s` cannot be opened", point.name, point.value)
-            return None
-        return opened
+        options = self.options.get(name)
+        return ProviderContext(self.data, self.is_embedded, options, self.say, server)

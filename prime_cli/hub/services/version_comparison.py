@@ -7,8 +7,7 @@ from functools import lru_cache
 from typing import BinaryIO, NamedTuple
 
 from prime_cli.archive.diff.compare import Difference, DiffLimits, compare_snapshots
-from prime_cli.archive.diff.file_trees import wheel_tree
-from prime_cli.archive.diff.snapshots import Snapshot
+from prime_cli.archive.diff.snapshots import Snapshot, wheel_tree
 from prime_cli.archive.limits import MEBIBYTE, ArchiveLimits
 from prime_cli.archive.members import archive_errors
 from prime_cli.archive.wheels import Wheel

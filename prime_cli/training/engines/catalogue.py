@@ -10,10 +10,9 @@ Nothing of an engine is imported here.
 """
 
 import os
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from difflib import get_close_matches
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import EntryPoint
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal
@@ -21,6 +20,7 @@ from typing import Any, Literal
 import msgspec
 
 from prime_cli.core.errors import NotFound, UsageError
+from prime_cli.core.plugins import find_plugins
 
 DESCRIPTION = "engine.toml"
 BUILT_IN = Path(__file__).parent
@@ -67,12 +67,20 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     sft: tuple[str, ...] = ()
 
 
-class EngineFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """engine.toml; `title` is its name in sentences, `size` what a download is said to need."""
+class Engine(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A trainer, as engine.toml describes it; an interpreter that has `packages` starts `entry`.
+
+    `packages` are requirements for uv, `python` a specifier such as `>=3.11`. It `needs` devices,
+    and `takes` environments of these generations of verifiers. One that is `distributed` starts as
+    many processes as its config names, and with `nodes` its part of those of several machines.
+    `title` is its name in sentences, `size` that of the download, shown before it. With `vllm` it
+    can let vLLM answer in its own process, and needs these packages then. `settings` are those of
+    `--set`, None for any. With `sft` it also learns rows.
+    """
 
     name: str
-    requires: tuple[str, ...]
-    entry: str
+    packages: tuple[str, ...] = msgspec.field(name="requires")
+    entry: Path
     title: str = ""
     python: str = ">=3.11"
     needs: tuple[Literal["gpu"], ...] = ()
@@ -85,38 +93,21 @@ class EngineFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     sft: bool = False
 
 
-@dataclass(frozen=True)
-class Engine:
-    """A trainer: `entry` is its program, started by an interpreter that has its `packages`.
-
-    `packages` are requirements for uv, `python` a specifier such as `>=3.11`. It `needs` devices,
-    and `takes` environments of these generations of verifiers. One that is `distributed` starts as
-    many processes as its config names, and with `nodes` its part of those of several machines.
-    `size` is said before an install. With `vllm` it can let vLLM answer in its own process, and
-    needs these packages then. `settings` are those of `--set`, None for any. With `sft` it also
-    learns rows.
-    """
-
-    name: str
-    title: str
-    packages: tuple[str, ...]
-    python: str
-    entry: Path
-    needs: tuple[str, ...]
-    takes: tuple[str, ...]
-    distributed: bool
-    nodes: bool
-    size: str
-    vllm: WithVllm | None = None
-    settings: Settings | None = None
-    sft: bool = False
-
-
 def read_engine(folder: Path) -> Engine:
     """The engine in `folder`; raises NotFound without engine.toml, UsageError if it is invalid."""
     path = folder / DESCRIPTION
+
+    def find_entry(_type: type, value: object) -> Path:
+        try:
+            name = msgspec.convert(value, str)
+        except msgspec.ValidationError as error:
+            raise TypeError(str(error)) from error  # msgspec adds the place
+        if not (folder / name).is_file():
+            raise UsageError(f"{path} names `{name}` as its entry, which is not there")
+        return folder / name
+
     try:
-        found = msgspec.toml.decode(path.read_bytes(), type=EngineFile)
+        found = msgspec.toml.decode(path.read_bytes(), type=Engine, dec_hook=find_entry)
     except FileNotFoundError as error:
         raise NotFound(
             f"{folder} is not an engine: it has no {DESCRIPTION}",
@@ -124,44 +115,22 @@ def read_engine(folder: Path) -> Engine:
         ) from error
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise UsageError(f"{path} is invalid: {error}") from error
-    entry = folder / found.entry
-    if not entry.is_file():
-        raise UsageError(f"{path} names `{found.entry}` as its entry, which is not there")
-    return Engine(
-        found.name,
-        found.title or found.name,
-        found.requires,
-        found.python,
-        entry,
-        found.needs,
-        found.takes,
-        found.distributed,
-        found.nodes,
-        found.size,
-        found.vllm,
-        found.settings,
-        found.sft,
-    )
+    return msgspec.structs.replace(found, title=found.title or found.name)
 
 
-def find_engine(name: str, installed: Iterable[EntryPoint] | None = None) -> Engine:
-    """The engine of that name, or in that folder; raises NotFound or UsageError.
-
-    `installed` are the entry points to look in; None for those of this interpreter.
-    """
+def find_engine(name: str) -> Engine:
+    """The engine of that name, or in that folder; raises NotFound or UsageError."""
     if _is_folder(name):
         return read_engine(Path(name).expanduser())
     _refuse_known(name)
     folder = BUILT_IN / name
     if (folder / DESCRIPTION).is_file():
         return read_engine(folder)
-    points = list(entry_points(group=GROUP) if installed is None else installed)
-    point = next((each for each in points if each.name == name), None)
-    if point is None:
-        known = [DEFAULT, PRIME_RL, *sorted(each.name for each in points)]
-        named = ", ".join(f"`{each}`" for each in known)
-        raise NotFound(f"There is no engine `{name}`", hint=f"{named}, or an engine's folder")
-    return read_engine(_folder_of(point))
+    installed = find_plugins(GROUP)
+    if name in installed:
+        return read_engine(_folder_of(installed[name]))
+    named = ", ".join(f"`{each}`" for each in (DEFAULT, PRIME_RL, *installed))
+    raise NotFound(f"There is no engine `{name}`", hint=f"{named}, or an engine's folder")
 
 
 def lasting_name(name: str) -> str:

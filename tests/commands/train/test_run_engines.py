@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.helpers.cli import Prime
+from tests.helpers.plugins import write_plugin
 from tests.helpers.training import SCRIPTED
 from tests.helpers.wheelhouse import package, wheelhouse
 
@@ -25,14 +26,7 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = site / "third_party_engine"
     shutil.copytree(SCRIPTED, folder)
     (folder / "__init__.py").write_text("raise SystemExit('was imported')\n", encoding="utf-8")
-    facts = site / "third_party_engine-1.0.dist-info"
-    facts.mkdir()
-    (facts / "METADATA").write_text(
-        "Metadata-Version: 2.1\nName: third-party-engine\nVersion: 1.0\n", encoding="utf-8"
-    )
-    (facts / "entry_points.txt").write_text(
-        "[prime.engines]\nthird = third_party_engine\n", encoding="utf-8"
-    )
+    write_plugin(site, "prime.engines", third="third_party_engine")
     monkeypatch.syspath_prepend(site)
     return folder
 

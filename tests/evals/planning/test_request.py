@@ -16,7 +16,7 @@ from prime_cli.evals.planning.prepare import make_plan
 from prime_cli.evals.planning.request import OPTIONS, EvalRequest, Flag
 from prime_cli.evals.resume.candidates import request_of_run
 from prime_cli.evals.resume.compatibility import differences
-from prime_cli.evals.suites.fields import request_of, suite_fields
+from prime_cli.evals.suites.definition import request_of, suite_fields
 from prime_cli.runs.manifest import RunManifest
 from prime_cli.runs.plan import EvalPlan
 from tests.helpers.live_run import PLAN, interpreter_in

@@ -10,6 +10,7 @@ import pytest
 from prime_cli.hub.compute.local.provider import LocalProvider
 from prime_cli.hub.compute.registry import InstalledProviders
 from tests.helpers.cli import Prime
+from tests.helpers.plugins import write_plugin
 from tests.helpers.tools import needs
 
 MODULE = """
@@ -34,13 +35,9 @@ def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Install:
 
     def installed(module: str = MODULE) -> None:
         site = tmp_path / "site"
-        about = site / "acme_pods-1.0.dist-info"
-        about.mkdir(parents=True)
+        site.mkdir()
         (site / "acme_pods.py").write_text(module, encoding="utf-8")
-        (about / "METADATA").write_text("Metadata-Version: 2.1\nName: acme-pods\nVersion: 1.0\n")
-        (about / "entry_points.txt").write_text(
-            "[prime.providers]\nacme = acme_pods:open_provider\n"
-        )
+        write_plugin(site, "prime.providers", acme="acme_pods:open_provider")
         monkeypatch.syspath_prepend(str(site))
         monkeypatch.delitem(sys.modules, "acme_pods", raising=False)
 

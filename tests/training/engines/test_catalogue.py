@@ -1,11 +1,10 @@
-import sys
-from importlib.metadata import EntryPoint
 from pathlib import Path
 
 import pytest
 
 from prime_cli.core.errors import NotFound, UsageError
 from prime_cli.training.engines.catalogue import check_fit, find_engine, lasting_name
+from tests.helpers.plugins import write_plugin
 
 GOOD = 'name = "mine"\nrequires = ["mine==1"]\nentry = "go.py"\n'
 
@@ -45,33 +44,37 @@ def test_an_invalid_engine_toml_is_refused_with_its_path(tmp_path: Path, text: s
 
 
 @pytest.fixture
-def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> EntryPoint:
-    """An engine that an installed package brings, whose code must not be run to find it."""
+def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Packages that name the engine `mine`, whose code must not be run, and one that is gone."""
     folder = tmp_path / "site" / "third_party_engine"
     folder.mkdir(parents=True)
     (folder / "__init__.py").write_text("raise SystemExit('was imported')\n", encoding="utf-8")
     _folder(folder, GOOD + 'needs = ["gpu"]\ntakes = ["v1"]\n')
-    monkeypatch.setattr(sys, "path", [str(folder.parent), *sys.path])
-    return EntryPoint("mine", "third_party_engine", "prime.engines")
+    write_plugin(folder.parent, "prime.engines", mine="third_party_engine")
+    write_plugin(folder.parent, "prime.engines", gone="a_package_that_is_gone")
+    monkeypatch.syspath_prepend(str(folder.parent))
+    return folder.parent
 
 
-def test_an_installed_package_brings_an_engine(package: EntryPoint) -> None:
-    engine = find_engine("mine", [package])
+@pytest.mark.usefixtures("site")
+def test_an_installed_package_brings_an_engine() -> None:
+    engine = find_engine("mine")
     assert engine.entry.name == "go.py"
     assert engine.needs == ("gpu",)
     with pytest.raises(NotFound) as unknown:
-        find_engine("other", [package])
-    assert unknown.value.hint == "`trl`, `prime-rl`, `mine`, or an engine's folder"
+        find_engine("other")
+    assert unknown.value.hint == "`trl`, `prime-rl`, `gone`, `mine`, or an engine's folder"
 
 
+@pytest.mark.usefixtures("site")
 def test_an_entry_point_without_its_package_is_refused() -> None:
-    gone = EntryPoint("mine", "a_package_that_is_gone", "prime.engines")
     with pytest.raises(UsageError, match="not an installed package"):
-        find_engine("mine", [gone])
+        find_engine("gone")
 
 
-def test_an_engine_is_refused_for_what_it_cannot_train(package: EntryPoint) -> None:
-    engine = find_engine("mine", [package])
+@pytest.mark.usefixtures("site")
+def test_an_engine_is_refused_for_what_it_cannot_train() -> None:
+    engine = find_engine("mine")
     check_fit(engine, "v1", has_gpu=True)
     with pytest.raises(UsageError, match="does not train v0") as old:
         check_fit(engine, "v0", has_gpu=True)

@@ -1,9 +1,9 @@
 """What an interpreter of the user's must have to run an engine."""
 
 import sys
-from dataclasses import replace
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from prime_cli.core.errors import NotFound, UsageError
@@ -13,7 +13,7 @@ from tests.helpers.venvs import make_venv
 
 
 def needing(*packages: str) -> Engine:
-    return replace(find_engine("trl"), packages=packages)
+    return msgspec.structs.replace(find_engine("trl"), packages=packages)
 
 
 def test_an_interpreter_with_the_tried_versions_is_used_without_a_word() -> None:

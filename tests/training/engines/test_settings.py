@@ -2,10 +2,10 @@
 
 import math
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from prime_cli.core.errors import UsageError
@@ -52,7 +52,7 @@ def test_with_rows_a_setting_of_rewards_is_refused(name: str) -> None:
 
 def test_an_engine_that_learns_from_rewards_alone_is_refused_for_rows() -> None:
     with pytest.raises(UsageError, match="learns from rewards alone"):
-        check_settings(replace(settings()[0], sft=False), {}, sft=True)
+        check_settings(msgspec.structs.replace(settings()[0], sft=False), {}, sft=True)
 
 
 def test_other_settings_are_taken() -> None:
