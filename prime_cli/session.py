@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from prime_cli.envs.trust import TrustPolicy, UntrustedOwner
     from prime_cli.evals.execution.setup import RunContext
     from prime_cli.evals.planning.locate import LookupContext
+    from prime_cli.evals.resume.policy import Questions, RunPolicy
     from prime_cli.models.endpoints import Endpoint
     from prime_cli.models.prices import Budget
     from prime_cli.runs.plan import RunEnvironment
@@ -150,6 +151,19 @@ class Session:
             owner=self.config.owner.value,
             trust=trust or self.trust_policy(),
             env_vars={name: each.value for name, each in self.config.env_vars.items()},
+        )
+
+    def run_policy(
+        self, lookup: "LookupContext | None" = None, questions: "Questions | None" = None
+    ) -> "RunPolicy":
+        """What decides about resuming and costs; asks at the terminal by default."""
+        import os
+
+        from prime_cli.evals.resume.policy import RunPolicy
+
+        lookup = lookup or self.lookup_context()
+        return RunPolicy(
+            questions or self.output, lookup, os.environ, self.progress, quiet=self.quiet
         )
 
     def run_context(

@@ -11,9 +11,9 @@ from typing import TypeVar
 from prime_cli.envs.trust import trust_policy_from
 from prime_cli.evals.execution.run import EvalResult, run_evaluation
 from prime_cli.evals.planning.locate import LookupContext
-from prime_cli.evals.planning.prepare import prepare
 from prime_cli.evals.planning.request import EvalRequest
 from prime_cli.evals.resume.candidates import request_of_run, resumable_manifest
+from prime_cli.evals.resume.policy import NoQuestions
 from prime_cli.evals.sharing.push import push_run
 from prime_cli.evals.sharing.push_options import PushOptions, PushResult, scrubber_for
 from prime_cli.runs.comparison.compare import (
@@ -98,11 +98,14 @@ class Evaluations:
         )
 
     def _run(self, request: EvalRequest, resumed: SavedRun | None = None) -> EvalResult:
-        before = resumable_manifest(resumed).plan.environment if resumed is not None else None
-        prepared = prepare(
-            request, self._lookup(), os.environ, self._session.progress, before=before
-        )
-        return run_evaluation(prepared, self._session.run_context(), resumed)
+        session = self._session
+        policy = session.run_policy(self._lookup(), NoQuestions(session.progress))
+        if resumed is None:
+            prepared, _ = policy.prepare(request, None, new=True)
+        else:
+            prepared = policy.prepare_resumed(request, resumed)
+        policy.announce_cost(prepared, resumed, verbose=False)
+        return run_evaluation(prepared, session.run_context(), resumed)
 
     def _resume(self, saved: SavedRun) -> EvalResult:
         return self._run(request_of_run(EvalRequest(""), resumable_manifest(saved)), saved)

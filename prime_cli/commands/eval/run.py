@@ -2,7 +2,6 @@
 
 import os
 from dataclasses import replace
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -34,29 +33,16 @@ from prime_cli.commands.options import (
 )
 from prime_cli.core.completion_cache import remember
 from prime_cli.core.errors import NotFound, UsageError
-from prime_cli.core.formatting import format_cap, format_size, format_usd
-from prime_cli.core.http import is_loopback
 from prime_cli.evals.execution.run import EvalResult, run_evaluation
 from prime_cli.evals.execution.setup import RunContext
 from prime_cli.evals.gate.thresholds import check_gates
-from prime_cli.evals.planning.cost import Estimate, budget_of, check_cap, estimate
-from prime_cli.evals.planning.locate import LookupContext
+from prime_cli.evals.planning.cost import check_cap
 from prime_cli.evals.planning.parsers import given_variables
-from prime_cli.evals.planning.prepare import PreparedRun, prepare
+from prime_cli.evals.planning.prepare import PreparedRun
 from prime_cli.evals.planning.request import EvalRequest
-from prime_cli.evals.resume.candidates import (
-    interrupted_run,
-    is_complete,
-    newest_run,
-    request_of_run,
-    resumable_manifest,
-    scored_of,
-)
 from prime_cli.models.gateway.limits.shared_state import describe_limits, limits_folder
-from prime_cli.models.price_book import load_prices
 from prime_cli.runs.plan import resume_command
-from prime_cli.runs.saved_run import SavedRun, check_errors
-from prime_cli.runs.spending import spend_of
+from prime_cli.runs.saved_run import check_errors
 from prime_cli.session import Session
 
 
@@ -194,9 +180,10 @@ def _evaluate(
     *,
     verbose: bool,
 ) -> EvalResult:
-    lookup = session.lookup_context()
+    resume.check(request)
+    policy = session.run_policy()
     try:
-        prepared, resumed = prepare_run(session, request, lookup, resume)
+        prepared, resumed = policy.prepare(request, resume.resume, new=resume.new)
     except NotFound as error:
         # Reading the names of other tools' commands takes time.
         from prime_cli.commands.suggestions import hint_at_command
@@ -208,7 +195,7 @@ def _evaluate(
         for label, text in prepared.plan.lines():
             session.output.say(f"{label}: {text}")
         session.output.say(f"Limits: {describe_limits(limits_folder())}")
-    announce_cost(session, prepared, resumed, lookup.cwd, verbose=verbose)
+    policy.announce_cost(prepared, resumed, verbose=verbose)
     return run_evaluation(prepared, context, resumed)
 
 
@@ -229,153 +216,3 @@ def _show(session: Session, result: EvalResult, *, verbose: bool) -> None:
         session.output.say(line)
     command = resume_command(result.summary.run_id, result.plan)
     exit_if_signalled(session, result.signal, command)
-
-
-def prepare_run(
-    session: Session, request: EvalRequest, lookup: LookupContext, options: ResumeOptions
-) -> tuple[PreparedRun, SavedRun | None]:
-    """What to run, and the run to resume, if any."""
-    options.check(request)
-    resume = options.resume
-    if resume:
-        return _prepare_named(session, request, lookup, resume)
-    if not request.environment:
-        raise UsageError("`prime eval run` needs ENVIRONMENT", hint=_what_to_name(lookup))
-    prepared = prepare(request, lookup, os.environ, session.progress)
-    if options.new:
-        return prepared, None
-    if resume is None:
-        return prepared, _offered(session, prepared, lookup)
-    return _find(session, request, prepared, lookup)
-
-
-def _what_to_name(lookup: LookupContext) -> str:
-    from prime_cli.runs.listing import list_runs
-    from prime_cli.runs.manifest import CAPPED, INTERRUPTED, STOPPED
-
-    stopped = [run for run in list_runs(lookup.cwd) if run.status in (CAPPED, INTERRUPTED, STOPPED)]
-    if not stopped:
-        return "pass one, such as `starter/alphabet-sort`, or continue a run with `--resume RUN`"
-    newest = f"prime eval run --resume {stopped[0].run_id}"
-    return f"pass one, or continue the newest run: `{newest}`"
-
-
-def _prepare_named(
-    session: Session, request: EvalRequest, lookup: LookupContext, name: str
-) -> tuple[PreparedRun, SavedRun]:
-    from prime_cli.runs.listing import RunRoots, find_run
-
-    outputs = request.output_dir
-    run = find_run(name, lookup.cwd, RunRoots(Path(outputs) if outputs else None))
-    manifest = resumable_manifest(run)
-    request = request_of_run(request, manifest)
-    before = manifest.plan.environment
-    prepared = prepare(request, lookup, os.environ, session.progress, before=before)
-    _say_what_goes_on(session, run, prepared)
-    return prepared, run
-
-
-def _say_what_goes_on(session: Session, run: SavedRun, prepared: PreparedRun) -> None:
-    manifest, plan = resumable_manifest(run), prepared.plan
-    retry = prepared.retry_errors
-    if is_complete(run, plan, retry_errors=retry):
-        return
-    verb, size = "Resuming", ""
-    if is_complete(run, manifest.plan, retry_errors=retry):
-        examples = "all" if plan.num_examples < 0 else plan.num_examples
-        verb, size = "Growing", f", {format_size(examples, plan.rollouts_per_example)} wanted"
-    session.output.say(f"{verb} {run.folder.run_id} ({_done(run)} done{size})")
-
-
-def _find(
-    session: Session, request: EvalRequest, prepared: PreparedRun, lookup: LookupContext
-) -> tuple[PreparedRun, SavedRun | None]:
-    run = newest_run(prepared.plan, lookup.cwd, retry_errors=request.retry_errors)
-    if run is None:
-        session.output.say("No run of this plan to resume: starting a new one")
-        return prepared, None
-    _say_what_goes_on(session, run, prepared)
-    before = resumable_manifest(run).plan.environment
-    if before.ref and before.sha256 != prepared.plan.environment.sha256:
-        prepared = prepare(request, lookup, os.environ, session.progress, before=before)
-    return prepared, run
-
-
-def _offered(session: Session, prepared: PreparedRun, lookup: LookupContext) -> SavedRun | None:
-    """The unfinished run of this very plan, if the user wants it: it is never resumed unasked."""
-    run = interrupted_run(prepared.plan, lookup.cwd)
-    if run is None or session.quiet:
-        return None
-    name = run.folder.run_id
-    if session.output.is_interactive:
-        resumed = session.output.ask(
-            f"Run {name} of the same plan is unfinished: resume it ({_done(run)} done)?",
-            flag="--resume",
-        )
-        return run if resumed else None
-    session.output.hint(
-        f"{name} of the same plan is unfinished ({_done(run)} done): `--resume {name}` resumes "
-        "it, `--new` hides this notice"
-    )
-    return None
-
-
-def _done(run: SavedRun) -> str:
-    scored, planned = scored_of(run)
-    return f"{scored:,} of {planned:,}"
-
-
-def announce_cost(
-    session: Session,
-    prepared: PreparedRun,
-    resumed: SavedRun | None,
-    cwd: Path,
-    *,
-    verbose: bool,
-) -> None:
-    """Say the estimate; ask on a terminal where it is above `--max-cost`.
-
-    Built-in models cost nothing, and of servers on this machine nobody knows what they cost:
-    those are told with the plan alone. Raises Declined when the user would rather not start.
-    """
-    endpoint = prepared.endpoint
-    if endpoint.builtin or session.quiet:
-        return
-    price = (prepared.prices or load_prices()).price_of(endpoint)
-    if price is None:
-        if verbose or not is_loopback(endpoint.url):
-            session.output.say(f"Cost: unknown, without a price for `{endpoint.model}`")
-        return
-    if price.source.startswith("stated by"):
-        costs = f"{format_usd(price.input)} and {format_usd(price.output)}"
-        session.output.say(f"Per million tokens, input and output: {costs}, {price.source}")
-    done = 0 if resumed is None else scored_of(resumed)[0]
-    expected = estimate(prepared.plan, price, cwd, done=done)
-    session.output.say(f"Cost: {expected.words()}")
-    _check_cap(session, prepared, resumed, expected)
-
-
-def _check_cap(
-    session: Session,
-    prepared: PreparedRun,
-    resumed: SavedRun | None,
-    expected: Estimate,
-) -> None:
-    budget = budget_of(prepared.plan)
-    cap = None if budget is None else budget.max_cost
-    if cap is None or expected.cost is None:
-        return
-    spent = 0.0
-    if resumed is not None and resumed.manifest is not None:
-        spent = spend_of(resumed.manifest.usage).known_usd
-    if spent + expected.cost <= cap:
-        return
-    problem = f"exceeds the remaining {format_cap(cap)}"
-    if not session.output.is_interactive:
-        session.output.hint(f"this {problem}: the run will stop there; continue it with `--resume`")
-    else:
-        session.output.confirm(
-            f"This {problem}. Start, and stop there?",
-            otherwise="The run was not started",
-            hint="raise `--max-cost`, or use fewer examples: `-n`",
-        )

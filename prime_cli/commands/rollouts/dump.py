@@ -10,7 +10,6 @@ from typing import Annotated, BinaryIO
 
 import typer
 
-from prime_cli.commands.eval.run import announce_cost
 from prime_cli.commands.eval.summary import exit_if_signalled
 from prime_cli.commands.options import (
     CONTEXT,
@@ -92,7 +91,7 @@ def dump(
     lookup = session.lookup_context()
     prepared = prepare(request, lookup, os.environ, session.progress, own_weights=True)
     prepared = for_training(prepared)
-    announce_cost(session, prepared, None, lookup.cwd, verbose=False)
+    session.run_policy(lookup).announce_cost(prepared, None, verbose=False)
     context = session.run_context(given=given.values)
     if out is None and sys.stdout.isatty():
         # A bar would be drawn between the lines.
