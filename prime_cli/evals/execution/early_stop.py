@@ -176,7 +176,7 @@ _CLASS_OF_KIND: dict[str, type[PrimeError]] = {
 }
 
 
-class FirstWave:
+class WarmupCheck:
     """The rollouts of the first units, until one of them succeeds.
 
     Not those that end first: if some examples fail at once and others take long, the first to end
@@ -218,7 +218,7 @@ def _likeness(failure: Failure) -> tuple[str, str, str]:
     return failure.kind, failure.type, _PARTICULAR.sub("#", failure.message)
 
 
-def first_wave_failure(
+def warmup_failure(
     failure: Failure,
     size: int,
     run: str,

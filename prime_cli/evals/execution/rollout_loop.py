@@ -14,12 +14,12 @@ from prime_cli.evals.execution.earlier_sessions import SavedAnswers
 from prime_cli.evals.execution.early_stop import (
     SMALLEST,
     EarlyStop,
-    FirstWave,
     Interrupt,
-    first_wave_failure,
+    WarmupCheck,
     interruptible,
     no_sandbox,
     stopping_early,
+    warmup_failure,
 )
 from prime_cli.evals.execution.gateway_setup import gateway_of
 from prime_cli.evals.execution.progress_line import (
@@ -103,7 +103,7 @@ class RolloutLoop:
         self._event_filter: EventFilter
         self._recorder: Recorder
         self._early_stop: EarlyStop
-        self._wave: FirstWave | None = None
+        self._warmup: WarmupCheck | None = None
 
     async def run(self, task: Task) -> None:
         """Run until the worker ends; raises the PrimeError of its end.
@@ -239,7 +239,7 @@ class RolloutLoop:
                 if self.outcome.start is None:
                     self._on_start(event)
                     self.outcome.start = event
-                    self._wave = self._first_wave(event)
+                    self._warmup = self._warmup_check(event)
                     task.advance(event.planned - event.owed)
                     self._recorder.expect(event.owed, event.concurrency or 1)
             case Network():
@@ -269,15 +269,15 @@ class RolloutLoop:
         if self._is_out_of_reach(row):
             self._early_stop.give_up(no_sandbox(row, self._setup.scrub))
             return
-        failure = self._wave.take(row) if self._wave is not None else None
-        if self._wave is None or failure is None:
+        failure = self._warmup.take(row) if self._warmup is not None else None
+        if self._warmup is None or failure is None:
             return
         setup = self._setup
         training = setup.plan.option("training")
         self._early_stop.give_up(
-            first_wave_failure(
+            warmup_failure(
                 failure,
-                self._wave.size,
+                self._warmup.size,
                 setup.run_id if training is None else shlex.quote(str(setup.folder.path)),
                 setup.scrub,
                 asked=self._withheld.hint(),
@@ -292,7 +292,7 @@ class RolloutLoop:
             return False
         return row.error is not None and lacks_capability(row.error)
 
-    def _first_wave(self, start: Start) -> FirstWave | None:
+    def _warmup_check(self, start: Start) -> WarmupCheck | None:
         """The rollouts that show whether the others can succeed; None if there are none."""
         plan = self._setup.plan
         size = max(SMALLEST, start.concurrency)
@@ -301,7 +301,7 @@ class RolloutLoop:
         units = [unit for unit in units if self._work.to_score.isdisjoint(unit)]
         if len(units) <= size or not plan.fail_fast or plan.max_error_rate == 1:
             return None
-        return FirstWave([pair for unit in units[:size] for pair in unit])
+        return WarmupCheck([pair for unit in units[:size] for pair in unit])
 
     def _why_again(self, event: Rollout) -> str | None:
         """Why this process or the worker called the model again; None if neither did.

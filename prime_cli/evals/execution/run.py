@@ -306,8 +306,8 @@ def run_with(
         record = RunRecord(setup, earlier)
         if begun is not None:
             begun(folder)
-        if resumed is None and origin is not None and origin.lay_out is not None:
-            origin.lay_out(folder, earlier.tally, setup.scrub)
+        if resumed is None and origin is not None and origin.seed_folder is not None:
+            origin.seed_folder(folder, earlier.tally, setup.scrub)
         summary, signal = SessionRunner(setup, earlier, record).execute(context.progress)
     close_cache(setup)
     return EvalResult(folder, summary, plan, signal)

@@ -148,8 +148,8 @@ class RunOrigin:
     """The id of the run or evaluation that this one reruns or rescores.
 
     The first `examples` must have `fingerprint`, unless that is None. `left_out` are rollouts that
-    are not repeated, `kept` those that `lay_out` copies unchanged. With `is_direct` the worker
-    scores the completions that `lay_out` saved; their run repeated the calls of `asked_again`.
+    are not repeated, `kept` those that `seed_folder` copies unchanged. With `is_direct` the worker
+    scores the completions that `seed_folder` saved; their run repeated the calls of `asked_again`.
     """
 
     rerun_of: str | None = None
@@ -158,7 +158,7 @@ class RunOrigin:
     fingerprint: str | None = None
     left_out: frozenset[RolloutKey] = field(default_factory=frozenset)
     kept: frozenset[RolloutKey] = field(default_factory=frozenset)
-    lay_out: WriteKept | None = None
+    seed_folder: WriteKept | None = None
     is_direct: bool = False
     asked_again: AskedAgain | None = None
 

@@ -156,7 +156,7 @@ def rescore_in(
         fingerprint=before.fingerprint if same_data else None,
         left_out=selection.left_out,
         kept=selection.kept,
-        lay_out=selection.lay_out,
+        seed_folder=selection.seed_folder,
         is_direct=is_direct,
         asked_again=source.asked_again(),
     )

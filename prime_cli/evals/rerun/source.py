@@ -85,7 +85,7 @@ class RescoreSelection:
     kept: frozenset[RolloutKey]
     left_out: frozenset[RolloutKey]
 
-    def lay_out(self, folder: RunFolder, tally: Tally, scrub: Scrubber) -> None:
+    def seed_folder(self, folder: RunFolder, tally: Tally, scrub: Scrubber) -> None:
         """Write saved.jsonl for the worker, before.jsonl, and the kept rows."""
         with (
             storage_errors(folder.path),

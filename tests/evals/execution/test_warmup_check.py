@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from prime_cli.core.errors import EnvironmentFailed, NotLoggedIn, PartialResult, Unreachable
-from prime_cli.evals.execution.early_stop import FirstWave, first_wave_failure
+from prime_cli.evals.execution.early_stop import WarmupCheck, warmup_failure
 from prime_cli.runs.folder import RunFolder, read_journal
 from prime_cli.runs.listing import list_runs
 from prime_cli.runs.manifest import load_manifest
@@ -27,7 +27,7 @@ def row(example: int, error: Failure | None) -> Row:
 
 def told(*errors: Failure | None) -> Failure | None:
     """What a wave says of rollouts that end in this order."""
-    wave = FirstWave([(n, 0) for n in range(len(errors))])
+    wave = WarmupCheck([(n, 0) for n in range(len(errors))])
     *earlier, last = (wave.take(row(n, error)) for n, error in enumerate(errors))
     assert earlier == [None] * len(earlier)
     return last
@@ -72,7 +72,7 @@ def test_one_score_or_another_failure_is_hope(errors: tuple[Failure | None, ...]
 
 
 def test_what_was_not_among_the_first_to_begin_says_nothing() -> None:
-    wave = FirstWave([(0, 0), (1, 0)])
+    wave = WarmupCheck([(0, 0), (1, 0)])
     assert [wave.take(row(n, BROKEN)) for n in (0, 5, 6, 7)] == [None] * 4
     assert wave.take(row(1, None)) is None
     assert wave.take(row(1, BROKEN)) is None
@@ -106,18 +106,18 @@ def test_a_request_that_no_endpoint_understands_is_a_cause() -> None:
     ],
 )
 def test_the_exit_code_says_whose_fault_it_is(failure: Failure, kind: type) -> None:
-    error = first_wave_failure(failure, 32, "1f2e3d4c", Scrubber({}))
+    error = warmup_failure(failure, 32, "1f2e3d4c", Scrubber({}))
     assert type(error) is kind
     assert error.message.startswith("The first 32 rollouts all ended in the same error: ")
     assert "prime eval show 1f2e3d4c --errors" in (error.hint or "")
     assert "--no-fail-fast" in (error.hint or "")
-    within = first_wave_failure(failure, 32, "some/folder", Scrubber({}), has_flag=False)
+    within = warmup_failure(failure, 32, "some/folder", Scrubber({}), has_flag=False)
     assert within.hint == "see one with `prime eval show some/folder --errors`"
 
 
 def test_the_end_of_the_traceback_is_shown_and_no_secret_is_reported() -> None:
     failure = Failure("environment", "KeyError", "'sk-secret-1'\nmore", traceback="at sk-secret-1")
-    error = first_wave_failure(failure, 3, "1f2e3d4c", Scrubber({"KEY": "sk-secret-1"}))
+    error = warmup_failure(failure, 3, "1f2e3d4c", Scrubber({"KEY": "sk-secret-1"}))
     assert error.message.endswith("KeyError: '[KEY]'")
     assert error.detail == "at [KEY]"
 
@@ -125,13 +125,13 @@ def test_the_end_of_the_traceback_is_shown_and_no_secret_is_reported() -> None:
 def test_data_that_cannot_be_downloaded_comes_with_what_to_do_offline() -> None:
     message = "Couldn't reach 'openai/gsm8k' on the Hub (huggingface.co cannot be reached)"
     failure = Failure("environment", "ConnectionError", message)
-    error = first_wave_failure(failure, 3, "1f2e3d4c", Scrubber({}))
+    error = warmup_failure(failure, 3, "1f2e3d4c", Scrubber({}))
     assert (error.hint or "").startswith("run it once where huggingface.co can be reached")
 
 
 def test_a_long_failure_is_cut() -> None:
     failure = Failure("environment", "ValueError", "x" * 2000)
-    assert len(first_wave_failure(failure, 3, "1f2e3d4c", Scrubber({})).message) < 400
+    assert len(warmup_failure(failure, 3, "1f2e3d4c", Scrubber({})).message) < 400
 
 
 RAISING = ECHO.replace("        return float", "        info = {}['k']\n        return float")
