@@ -20,7 +20,7 @@ BUDGETS = {
     "modules with one importer": 205,
     "lines of the longest file": 400,
     "code lines of tests": 91_000,
-    "words of docs": 62_000,
+    "words of docs": 48_500,
 }
 _OTHER_CODE = (".html", ".js", ".css", ".toml", ".txt")
 _NO_CODE = {
