@@ -14,13 +14,13 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 BUDGETS = {
-    "code lines of prime_cli": 108_000,
-    "files of prime_cli": 980,
+    "code lines of prime_cli": 105_500,
+    "files of prime_cli": 905,
     "rooms of prime_cli": 24,
-    "modules with one importer": 205,
+    "modules with one importer": 175,
     "lines of the longest file": 400,
-    "code lines of tests": 91_000,
-    "words of docs": 62_000,
+    "code lines of tests": 90_000,
+    "words of docs": 50_500,
 }
 _OTHER_CODE = (".html", ".js", ".css", ".toml", ".txt")
 _NO_CODE = {
