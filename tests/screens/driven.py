@@ -43,9 +43,9 @@ QUESTIONS = {
     ("commands/env/install.py", "Continue?"): (
         f"{_PROMPTS}::test_moving_the_verifiers_of_a_workspace"
     ),
-    ("commands/eval/run.py", "This "): _RUN,
+    ("evals/resume/policy.py", "This "): _RUN,
     ("commands/eval/hub.py", "Delete "): f"{_PROMPTS}::test_deleting_an_evaluation",
-    ("commands/eval/run.py", "Run "): _RUN,
+    ("evals/resume/policy.py", "Run "): _RUN,
     ("commands/gc.py", "Terminate "): f"{_PODS}::test_leaks_are_ended_after_a_yes",
     ("commands/hub/teams.py", "Remove "): f"{_PROMPTS}::test_removing_a_user_and_a_team",
     ("commands/hub/users.py", "Unlink the identity "): (

@@ -16,11 +16,11 @@ Found = set[tuple[str, str]]
 
 
 def questions() -> Found:
-    """What commands, and the session that they share, ask through Output."""
+    """What commands, the session that they share and the policy of runs ask through Output."""
     return {
         (path, _beginning(call))
         for path, call in _calls(*_VERBS)
-        if path.startswith(("commands/", "session.py"))
+        if path.startswith(("commands/", "session.py", "evals/resume/policy.py"))
         and isinstance(call.func, ast.Attribute)
         and call.func.attr in _VERBS
     }
