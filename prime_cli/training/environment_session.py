@@ -12,9 +12,9 @@ from prime_cli.core.progress import Progress
 from prime_cli.evals.execution.progress_line import announce_agents, say_of_worker
 from prime_cli.evals.execution.recorder import row_of
 from prime_cli.evals.execution.run_record import RunRecord, SessionOutcome
+from prime_cli.evals.execution.session_setup import spec_of, worker_of
 from prime_cli.evals.execution.setup import RunSetup
 from prime_cli.evals.execution.worker_failures import failure_of
-from prime_cli.evals.execution.worker_setup import spec_of, worker_of
 from prime_cli.models.gateway.holds import CallHold
 from prime_cli.models.gateway.server import Gateway
 from prime_cli.models.prices import Charges, add_charges

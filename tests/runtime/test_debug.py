@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[2]
 WATCH = """
 import asyncio, sys
 from pathlib import Path
-from prime_cli.evals.execution.worker_setup import without_deadlines
+from prime_cli.evals.execution.session_setup import without_deadlines
 from prime_cli.runtime.launch import Worker
 from prime_cli.runtime.protocol import Rollout
 from prime_cli.runtime.variables import share

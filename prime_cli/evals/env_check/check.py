@@ -26,8 +26,8 @@ from prime_cli.evals.env_check.inspection import (
 from prime_cli.evals.env_check.network import Declaration, read_declaration
 from prime_cli.evals.env_check.probe_run import ProbeRun, ProbeSetup, run_probes
 from prime_cli.evals.env_check.scoring import of_interest
-from prime_cli.evals.execution.gateway_setup import relay_for
 from prime_cli.evals.execution.sandboxes import announce_sandboxes
+from prime_cli.evals.execution.session_setup import relay_for
 from prime_cli.evals.execution.setup import RunContext, known_keys, passed_keys
 from prime_cli.evals.planning.locate import (
     LookupContext,

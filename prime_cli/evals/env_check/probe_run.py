@@ -9,8 +9,8 @@ import msgspec
 from prime_cli.core.errors import EnvironmentFailed
 from prime_cli.core.progress import Progress, Task
 from prime_cli.evals.execution.progress_line import say_of_worker
+from prime_cli.evals.execution.session_setup import make_spec
 from prime_cli.evals.execution.worker_failures import failure_of
-from prime_cli.evals.execution.worker_setup import make_spec
 from prime_cli.models.endpoints import Endpoint
 from prime_cli.models.gateway.oracle import (
     PROBES,

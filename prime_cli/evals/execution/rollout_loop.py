@@ -21,7 +21,6 @@ from prime_cli.evals.execution.early_stop import (
     stopping_early,
     warmup_failure,
 )
-from prime_cli.evals.execution.gateway_setup import gateway_of
 from prime_cli.evals.execution.progress_line import (
     WaitingTask,
     calling_every_second,
@@ -29,16 +28,17 @@ from prime_cli.evals.execution.progress_line import (
 )
 from prime_cli.evals.execution.recorder import EventFilter, Recorder
 from prime_cli.evals.execution.run_record import SessionOutcome
-from prime_cli.evals.execution.setup import (
-    RunSetup,
-)
-from prime_cli.evals.execution.worker_failures import RestartPolicy, failure_of
-from prime_cli.evals.execution.worker_setup import (
+from prime_cli.evals.execution.session_setup import (
+    gateway_of,
     spec_of,
     with_file,
     without_deadlines,
     worker_of,
 )
+from prime_cli.evals.execution.setup import (
+    RunSetup,
+)
+from prime_cli.evals.execution.worker_failures import RestartPolicy, failure_of
 from prime_cli.models.gateway.oracle import GoldAnswers, Message, OracleQuestion
 from prime_cli.models.gateway.server import Gateway
 from prime_cli.runs import rows

@@ -18,11 +18,11 @@ from prime_cli.evals.execution.earlier_sessions import (
     read_earlier_sessions,
     saved_lock,
 )
-from prime_cli.evals.execution.gateway_setup import close_cache, complete_setup, relay_for
 from prime_cli.evals.execution.interpreter import choose_interpreter
 from prime_cli.evals.execution.progress_line import announce_agents
 from prime_cli.evals.execution.rollout_loop import RolloutLoop
 from prime_cli.evals.execution.run_record import RunRecord, SessionOutcome, facts_of
+from prime_cli.evals.execution.session_setup import close_cache, complete_setup, relay_for
 from prime_cli.evals.execution.setup import (
     RunContext,
     RunSetup,

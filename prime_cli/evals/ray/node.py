@@ -17,9 +17,14 @@ from prime_cli.core.errors import IntegrityError, InternalError, PrimeError, Wor
 from prime_cli.core.file_locks import locked
 from prime_cli.core.paths import home_path, make_folder, prime_home, write_atomically
 from prime_cli.core.progress import Silent
-from prime_cli.evals.execution.gateway_setup import close_cache, complete_setup, gateway_of
+from prime_cli.evals.execution.session_setup import (
+    close_cache,
+    complete_setup,
+    gateway_of,
+    spec_of,
+    worker_of,
+)
 from prime_cli.evals.execution.setup import RunContext, RunSetup, access_to, sandbox_for
-from prime_cli.evals.execution.worker_setup import spec_of, worker_of
 from prime_cli.evals.planning.locate import EvalDefaults, ResolvedEnvironment
 from prime_cli.evals.planning.prepare import PreparedRun
 from prime_cli.evals.ray.access import Access, with_own_keys

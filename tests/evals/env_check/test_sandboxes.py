@@ -10,8 +10,8 @@ import pytest
 from prime_cli.api.client import HubClient
 from prime_cli.core.errors import PrimeError
 from prime_cli.core.progress import Silent
-from prime_cli.evals.execution.gateway_setup import relay_for
 from prime_cli.evals.execution.sandboxes import announce_sandboxes
+from prime_cli.evals.execution.session_setup import relay_for
 from prime_cli.evals.execution.setup import RunContext
 from prime_cli.evals.planning.source_scan import SandboxUse
 from tests.evals.env_check.small import sound_twice, with_class

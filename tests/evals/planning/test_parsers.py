@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from prime_cli.core.errors import NotFound, UsageError
-from prime_cli.evals.execution.worker_setup import make_spec
+from prime_cli.evals.execution.session_setup import make_spec
 from prime_cli.evals.planning.parsers import (
     MOST_EXAMPLES,
     given_variables,

@@ -10,7 +10,7 @@ import pytest
 from prime_cli.commands.base import load
 from prime_cli.core.errors import UsageError
 from prime_cli.core.options import OptionField, option_fields
-from prime_cli.evals.execution.worker_setup import make_spec
+from prime_cli.evals.execution.session_setup import make_spec
 from prime_cli.evals.planning.locate import EvalDefaults
 from prime_cli.evals.planning.prepare import make_plan
 from prime_cli.evals.planning.request import OPTIONS, EvalRequest, Flag
