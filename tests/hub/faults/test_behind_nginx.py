@@ -315,8 +315,8 @@ def test_pod_of_one_server_is_used_and_ended_through_the_other(
         other.post(f"{API}/ssh_keys/", json=body).raise_for_status()
         pod = _create(holder)
         assert _status(other, pod) == "ACTIVE"
-        log = other.get(f"{API}/pods/{pod}/log").raise_for_status().json()["logs"]
-        assert "Server listening" in log
+        assert "Server listening" in holder.get(f"{API}/pods/{pod}/log").json()["logs"]
+        assert other.get(f"{API}/pods/{pod}/log").status_code == 503
         # Its server is away for a moment: the pod is not.
         farm.kill(0)
         assert _status(other, pod) == "ACTIVE"
