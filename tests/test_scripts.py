@@ -77,8 +77,8 @@ def test_a_newcomer_evaluates_and_trains_a_real_model(
     (results,) = (tmp_path / "outputs" / "evals").glob("*/*/results.jsonl")
     rows = map(json.loads, results.read_text(encoding="utf-8").splitlines())
     answers = {row["completion"][-1]["content"] for row in rows}
-    # Drawn anew for each rollout, where a model that says back what it hears has four.
-    assert len(answers) > 4
+    # Drawn anew for each rollout, where a model that says back what it hears has two.
+    assert len(answers) > 2
 
 
 def _play(

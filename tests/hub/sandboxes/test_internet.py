@@ -90,7 +90,9 @@ def test_a_container_of_an_engine_is_filtered_too(
         bounds = inside.run("grep CapBnd /proc/self/status")["stdout"].split()[1]
         assert not int(bounds, 16) & (1 << CAP_NET_RAW | 1 << CAP_NET_ADMIN)
         monkeypatch.delenv("CONTAINER_HOST")  # with it, the program has no store
-        tag = podman.run("ps", "--format", "{{.Names}}").split()[0]
+        # Among those of tests that run beside this one.
+        name = f"name={made['id'].replace('-', '')}"
+        (tag,) = podman.run("ps", "--filter", name, "-q").split()
         pid = podman.run("inspect", "--format", "{{.State.Pid}}", tag).strip()
         assert run(
             ["nsenter", f"--target={pid}", "--net", nft, "delete", "table", "inet", "prime"]
