@@ -4,7 +4,7 @@ Collections have a slash at their end, as the public API has published them.
 """
 
 from collections.abc import Sequence
-from typing import Any, TypeVar
+from typing import Protocol, TypeVar
 from urllib.parse import quote
 
 import msgspec
@@ -41,6 +41,17 @@ _MOST_PAGES = 200
 _MOST_BYTES = 16 * 1024 * 1024
 
 Answer = TypeVar("Answer")
+Offer_co = TypeVar("Offer_co", bound=GpuOffer | DiskOffer, covariant=True)
+Offer = TypeVar("Offer", bound=GpuOffer | DiskOffer)
+
+
+class AnyOfferPage(Protocol[Offer_co]):
+    """One page of offers of a kind."""
+
+    @property
+    def items(self) -> Sequence[Offer_co]: ...
+    @property
+    def total_count(self) -> int: ...
 
 
 def _get(
@@ -79,9 +90,9 @@ class Availability:
         return answer.convert(answer.body, Summary)
 
     def _all(
-        self, path: str, page_type: type[Any], query: OfferQuery | DiskOfferQuery
-    ) -> list[Any]:
-        found: list[Any] = []
+        self, path: str, page_type: type[AnyOfferPage[Offer]], query: OfferQuery | DiskOfferQuery
+    ) -> list[Offer]:
+        found: list[Offer] = []
         for number in range(1, _MOST_PAGES + 1):
             asked = write_query(msgspec.structs.replace(query, page=number))
             answer = self._connection.call("GET", path, query=asked, most=_MOST_BYTES)
