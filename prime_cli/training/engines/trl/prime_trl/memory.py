@@ -1,6 +1,7 @@
 """Whether a model and its optimizer fit into this machine, and its GPU is there for them."""
 
 import os
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -48,16 +49,17 @@ def require_gpu(listed: list[str]) -> None:
 
 def described_model(config: Config) -> Any:
     """The model without its weights, which take no memory; raises Stopped if there is none."""
+    return _described(config.model, config.trust_remote_code)
+
+
+@lru_cache(maxsize=1)
+def _described(model: str, trust: bool) -> Any:  # noqa: FBT001 - the key of the cache
     try:
-        described = AutoConfig.from_pretrained(
-            config.model, trust_remote_code=config.trust_remote_code
-        )
+        described = AutoConfig.from_pretrained(model, trust_remote_code=trust)
     except (OSError, ValueError) as error:
         raise not_loaded(error) from error
     with torch.device("meta"):
-        return AutoModelForCausalLM.from_config(
-            described, trust_remote_code=config.trust_remote_code
-        )
+        return AutoModelForCausalLM.from_config(described, trust_remote_code=trust)
 
 
 def require_memory(config: Config) -> None:
