@@ -7,7 +7,7 @@ import typer
 
 from prime_cli.commands.base import group
 from prime_cli.commands.options import YES, hub_options, open_session
-from prime_cli.commands.pods.listing import ListView, WatchColumns, WatchOpt, show_list
+from prime_cli.commands.pods.tables import ListView, WatchColumns, WatchOpt, show_list
 from prime_cli.commands.pods.teams import Ownership, choose_team
 from prime_cli.core.completion_cache import forget, remember
 from prime_cli.core.errors import Conflict, UsageError

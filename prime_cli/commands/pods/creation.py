@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from prime_cli.api.client import HubClient
-from prime_cli.commands.pods.listing import deadline_text, machine_text
+from prime_cli.commands.pods.tables import deadline_text, machine_text
 from prime_cli.core.completion_cache import remember
 from prime_cli.core.errors import NotAllowed, NotFound, PrimeError, UsageError
 from prime_cli.core.formatting import first_few, format_usd, pluralize

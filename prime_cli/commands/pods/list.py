@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 import typer
 
 from prime_cli.commands.options import hub_options, open_session
-from prime_cli.commands.pods.listing import (
+from prime_cli.commands.pods.tables import (
     ListView,
     WatchColumns,
     WatchOpt,

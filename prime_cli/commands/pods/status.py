@@ -7,7 +7,7 @@ import msgspec
 import typer
 
 from prime_cli.commands.options import PodArg, hub_options, open_session
-from prime_cli.commands.pods.listing import (
+from prime_cli.commands.pods.tables import (
     deadline_text,
     duration_text,
     machine_text,

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from prime_cli.commands.options import YES, hub_options, open_session
-from prime_cli.commands.pods.listing import described
+from prime_cli.commands.pods.tables import described
 from prime_cli.core.completion_cache import forget
 from prime_cli.core.errors import PrimeError
 from prime_cli.core.formatting import first_few, format_usd, pluralize

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from prime_cli.commands.options import hub_options, open_session
-from prime_cli.commands.pods.listing import short_ids
+from prime_cli.commands.pods.tables import short_ids
 from prime_cli.commands.sandbox.lookup import (
     SandboxArg,
     describe_reach,

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from prime_cli.api.client import HubClient
-from prime_cli.commands.pods.listing import countdown
+from prime_cli.commands.pods.tables import countdown
 from prime_cli.core.errors import Conflict, NotFound, UsageError
 from prime_cli.core.formatting import first_few
 from prime_cli.core.secret_detection import is_secret_name

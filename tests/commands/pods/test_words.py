@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from prime_cli.commands.pods.listing import countdown, deadline_text
+from prime_cli.commands.pods.tables import countdown, deadline_text
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 
