@@ -36,6 +36,7 @@ _prime_step() {
     'prime cache') at='prime cache' ;;
     'prime doctor') at='prime doctor' ;;
     'prime completion') at='prime completion' ;;
+    'prime schema') at='prime schema' ;;
     'prime update') at='prime update' ;;
     'prime env init') at='prime env init' ;;
     'prime env migrate') at='prime env migrate' ;;
@@ -1212,6 +1213,8 @@ _prime_offers() {
     'prime doctor --context') offers='local prime @contexts' ;;
     'prime completion install --output'|'prime completion install -o') offers='table plain json jsonl' ;;
     'prime completion uninstall --output'|'prime completion uninstall -o') offers='table plain json jsonl' ;;
+    'prime schema --file') offers='' ;;
+    'prime schema --output'|'prime schema -o') offers='table plain json jsonl' ;;
     'prime update --output'|'prime update -o') offers='table plain json jsonl' ;;
     'prime env init 0') offers='' ;;
     'prime env migrate 0') offers='@projects' ;;
@@ -1374,12 +1377,13 @@ _prime_offers() {
     'prime config import 0') offers='@files' ;;
     'prime completion install 0') offers='bash zsh fish powershell' ;;
     'prime completion uninstall 0') offers='bash zsh fish powershell' ;;
+    'prime schema ...') offers='' ;;
     *) return 1 ;;
   esac
 }
 _prime_words() {
   case $1 in
-    'prime') words='env eval train rollouts open serve availability pods sandbox disks ssh-keys gc hub login join logout whoami switch teams keys identities secret context config cache doctor completion update' options='--context --version -v -h --help' ;;
+    'prime') words='env eval train rollouts open serve availability pods sandbox disks ssh-keys gc hub login join logout whoami switch teams keys identities secret context config cache doctor completion schema update' options='--context --version -v -h --help' ;;
     'prime env') words='init migrate build check shell test upload install trust bundle signers uninstall lock sync outdated diff pull info status list verify versions delete fork star unstar yank unyank secret var publisher inspect' options='-h --help' ;;
     'prime env init') words='' options='--template --v1 --v0 --multi-file --path -p --force --rewrite-readme --output -o --quiet -q -h --help' ;;
     'prime env migrate') words='' options='--path -p -o --num-examples -n --force --env-var --verifiers --python --yes -y --output -o --quiet -q --context --offline -h --help' ;;
@@ -1580,6 +1584,7 @@ _prime_words() {
     'prime completion zsh') words='' options='-h --help' ;;
     'prime completion fish') words='' options='-h --help' ;;
     'prime completion powershell') words='' options='-h --help' ;;
+    'prime schema') words='' options='--file --output -o --quiet -q -h --help' ;;
     'prime update') words='' options='--check --yes -y --output -o --quiet -q -h --help' ;;
   esac
 }

@@ -37,6 +37,7 @@ Register-ArgumentCompleter -Native -CommandName prime -ScriptBlock {
   $steps['prime cache'] = 'prime cache'
   $steps['prime doctor'] = 'prime doctor'
   $steps['prime completion'] = 'prime completion'
+  $steps['prime schema'] = 'prime schema'
   $steps['prime update'] = 'prime update'
   $steps['prime env init'] = 'prime env init'
   $steps['prime env migrate'] = 'prime env migrate'
@@ -248,7 +249,7 @@ Register-ArgumentCompleter -Native -CommandName prime -ScriptBlock {
   $defaults['prime eval'] = 'prime eval run'
   $defaults['prime train'] = 'prime train run'
   $words = [System.Collections.Hashtable]::new([System.StringComparer]::Ordinal)
-  $words['prime'] = 'env eval train rollouts open serve availability pods sandbox disks ssh-keys gc hub login join logout whoami switch teams keys identities secret context config cache doctor completion update'
+  $words['prime'] = 'env eval train rollouts open serve availability pods sandbox disks ssh-keys gc hub login join logout whoami switch teams keys identities secret context config cache doctor completion schema update'
   $words['prime env'] = 'init migrate build check shell test upload install trust bundle signers uninstall lock sync outdated diff pull info status list verify versions delete fork star unstar yank unyank secret var publisher inspect'
   $words['prime env init'] = ''
   $words['prime env migrate'] = ''
@@ -449,6 +450,7 @@ Register-ArgumentCompleter -Native -CommandName prime -ScriptBlock {
   $words['prime completion zsh'] = ''
   $words['prime completion fish'] = ''
   $words['prime completion powershell'] = ''
+  $words['prime schema'] = ''
   $words['prime update'] = ''
   $options = [System.Collections.Hashtable]::new([System.StringComparer]::Ordinal)
   $options['prime'] = '--context --version -v -h --help'
@@ -652,6 +654,7 @@ Register-ArgumentCompleter -Native -CommandName prime -ScriptBlock {
   $options['prime completion zsh'] = '-h --help'
   $options['prime completion fish'] = '-h --help'
   $options['prime completion powershell'] = '-h --help'
+  $options['prime schema'] = '--file --output -o --quiet -q -h --help'
   $options['prime update'] = '--check --yes -y --output -o --quiet -q -h --help'
   $values = [System.Collections.Hashtable]::new([System.StringComparer]::Ordinal)
   $values['prime --context'] = 'local prime @contexts'
@@ -1964,6 +1967,9 @@ Register-ArgumentCompleter -Native -CommandName prime -ScriptBlock {
   $values['prime completion install -o'] = 'table plain json jsonl'
   $values['prime completion uninstall --output'] = 'table plain json jsonl'
   $values['prime completion uninstall -o'] = 'table plain json jsonl'
+  $values['prime schema --file'] = ''
+  $values['prime schema --output'] = 'table plain json jsonl'
+  $values['prime schema -o'] = 'table plain json jsonl'
   $values['prime update --output'] = 'table plain json jsonl'
   $values['prime update -o'] = 'table plain json jsonl'
   $values['prime env init 0'] = ''
@@ -2127,6 +2133,7 @@ Register-ArgumentCompleter -Native -CommandName prime -ScriptBlock {
   $values['prime config import 0'] = '@files'
   $values['prime completion install 0'] = 'bash zsh fish powershell'
   $values['prime completion uninstall 0'] = 'bash zsh fish powershell'
+  $values['prime schema ...'] = ''
   # A name from a file or of a folder is offered only if no shell would act upon it.
   $safe = '^[A-Za-z0-9][A-Za-z0-9._/-]{0,199}$'
   $base = if ($env:PRIME_HOME) { $env:PRIME_HOME } else { Join-Path $HOME '.prime' }

@@ -103,6 +103,10 @@ app = group(
             "prime_cli.commands.completion:app",
             "Set up shell completion.",
         ),
+        "schema": (
+            "prime_cli.commands.schema:schema",
+            "Describe commands as JSON, for scripts and agents.",
+        ),
         "update": ("prime_cli.commands.update:update", "Update prime."),
     },
     unlisted={"fork": ("prime_cli.commands.env.fork:fork", "Copy an environment.")},
@@ -119,7 +123,7 @@ app = group(
     panels={
         "Hubs and accounts": "join logout whoami switch teams keys identities secret context hub",
         "Compute": "availability sandbox disks ssh-keys gc",
-        "Settings": "config cache completion update",
+        "Settings": "config cache completion schema update",
     },
     callback=_root,
 )

@@ -4,6 +4,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from importlib import import_module
 from itertools import zip_longest
+from textwrap import shorten
 from typing import Any, ClassVar
 
 import typer
@@ -56,6 +57,16 @@ class Command(TyperCommand):
         _write_panels(formatter, "Options", first)
         path = ctx.command_path
         formatter.write(f"\nUse `{path} --help --all` for all {len(options)} options.\n")
+
+    def format_epilog(self, ctx: Any, formatter: Any) -> None:
+        """The fields of the answer, in at most two lines."""
+        super().format_epilog(ctx, formatter)
+        promised = getattr(self.callback, "contract", None)
+        if promised and promised.answers:
+            from prime_cli.commands.json_schema import field_names
+
+            names = ", ".join(dict.fromkeys(field_names(promised)))
+            _write_last(formatter, f"JSON: {shorten(names, _MOST_OF_FIELDS, placeholder=' …')}")
 
     def invoke(self, ctx: Any) -> Any:
         try:
@@ -135,6 +146,8 @@ _WIDEST_NAME = 30
 """As in Typer: the help of what is longer begins on the next line."""
 _MOST_UNDER_ONE_HEADING = 20
 """Options of a command that are listed together; more of them are grouped."""
+_MOST_OF_FIELDS = 145
+"""Letters of the names of an answer's fields in a help, which are two lines."""
 _MOST_IN_A_HELP = 50
 """Options of a command that its help lists; of more, those that people use first."""
 
@@ -223,6 +236,12 @@ class LazyGroup(TyperGroup):
         ]
         _write_panels(formatter, "Commands", rows, order=list(self.panels))
 
+    def format_epilog(self, ctx: Any, formatter: Any) -> None:
+        """Where programs read the same."""
+        super().format_epilog(ctx, formatter)
+        words = ctx.command_path.partition(" ")[2]
+        _write_last(formatter, f"As JSON, with the answers: `prime schema {words}".rstrip() + "`.")
+
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         if args[0] not in self.commands:
             from prime_cli.commands.suggestions import unknown_command
@@ -251,6 +270,11 @@ def _write_panels(
         if listed:
             with formatter.section(title):
                 formatter.write_dl(listed)
+
+
+def _write_last(formatter: Any, text: str) -> None:
+    formatter.write_paragraph()
+    formatter.write_text(text)
 
 
 def _no_options() -> None:

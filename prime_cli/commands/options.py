@@ -2,6 +2,7 @@
 
 import inspect
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from enum import StrEnum
 from inspect import Parameter
 from math import isfinite
@@ -11,6 +12,7 @@ from typing import Annotated, Any, TypeVar, get_args, get_origin
 
 import typer
 
+from prime_cli.commands.contract import Effect, contract
 from prime_cli.core.errors import UsageError
 from prime_cli.core.options import Option, OptionField, is_record, option_fields, record_class
 from prime_cli.core.refs import EnvRef
@@ -64,27 +66,32 @@ YES_OR_FORCE = _common("yes", bool, False, _NO_PROMPTS, "--yes", "-y", "--force"
 """`--yes` where the official client says `--force`."""
 
 
-def common_options(*options: OptionField | str) -> Callable[[Function], Function]:
+def common_options(*options: OptionField | str, **promised: Any) -> Callable[[Function], Function]:
     """Give a command these options, last in its help; `open_session` reads what was given.
 
-    A string is the name of an own parameter of the command that comes among them.
+    A string is the name of an own parameter of the command that comes among them. `promised` are
+    arguments of `contract`.
     """
+    made = contract(**promised) if promised else None
+    if made and CONTEXT in options:
+        made = replace(made, effects=made.effects | {Effect.ASKS_HUB})
 
     def mark(function: Function) -> Function:
         function.common_options = options  # type: ignore[attr-defined]
+        function.contract = made  # type: ignore[attr-defined]
         return function
 
     return mark
 
 
-def local_options(*others: OptionField | str) -> Callable[[Function], Function]:
+def local_options(*others: OptionField | str, **promised: Any) -> Callable[[Function], Function]:
     """The common options of a command that asks no hub, after `others`."""
-    return common_options(*others, OUTPUT, QUIET)
+    return common_options(*others, OUTPUT, QUIET, **promised)
 
 
-def hub_options(*others: OptionField | str) -> Callable[[Function], Function]:
+def hub_options(*others: OptionField | str, **promised: Any) -> Callable[[Function], Function]:
     """The common options of a command that asks a hub, after `others`."""
-    return common_options(*others, OUTPUT, QUIET, CONTEXT, OFFLINE)
+    return common_options(*others, OUTPUT, QUIET, CONTEXT, OFFLINE, **promised)
 
 
 def panel_order(*titles: str) -> Callable[[Function], Function]:

@@ -14,6 +14,7 @@ import pytest
 
 from prime_cli.main import main
 from prime_cli.session import Session
+from tests.helpers.contracts import check_contract
 
 COMMAND = (sys.executable, "-c", "from prime_cli.main import run; run()")
 """The console script, without depending on where it was installed."""
@@ -77,6 +78,7 @@ class Prime:
             self._capture.readouterr()
             code = main(argv, self.make_session())
         out, err = self._capture.readouterr()
+        check_contract(argv, code, out)
         return Result(code, out, err)
 
 
@@ -105,4 +107,6 @@ def prime_process(
         timeout=timeout,
         check=False,
     )
+    if not merged:
+        check_contract(argv, done.returncode, done.stdout)
     return Result(done.returncode, done.stdout, done.stderr or "")

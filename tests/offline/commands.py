@@ -168,6 +168,7 @@ WORDS: dict[str, str] = {
     "cache verify": "",
     "doctor": "",
     "update": "--check",
+    "schema": "whoami",
     "completion install": "bash",
     "completion uninstall": "bash",
     "completion bash": "",

@@ -1,0 +1,94 @@
+"""JSON Schemas (draft 2020-12) of answers and files, made by msgspec from the types themselves."""
+
+from collections.abc import Iterable, Iterator
+from importlib import import_module
+from pathlib import PurePath
+from typing import Any, NamedTuple, get_args
+
+import msgspec
+
+from prime_cli.commands.contract import Answer, Contract
+
+
+class FileType(NamedTuple):
+    """What a file is, and `module:Type` of its content or, in JSON Lines, of one line."""
+
+    about: str
+    kind: str
+
+
+FILES = {
+    "run.json": FileType(
+        "what a run did, with what, and how it ended", "prime_cli.runs.manifest:RunManifest"
+    ),
+    "journal.jsonl": FileType("one finished rollout of a run", "prime_cli.runs.rows:Row"),
+    "summary.json": FileType("the scores of a run", "prime_cli.runs.summary:Summary"),
+    "check.json": FileType("the report of `env check`", "prime_cli.wire.check_reports:CheckReport"),
+    "prime.lock": FileType(
+        "the locked environments of a workspace, in TOML",
+        "prime_cli.envs.lockfile.file:EnvironmentLock",
+    ),
+}
+
+
+def answer_schema(answers: Iterable[Answer]) -> dict[str, Any] | None:
+    """The schema of a document of one of these types; None where there is none."""
+    types = list(dict.fromkeys(map(_loaded, answers)))
+    if not types:
+        return None
+    schemas, definitions = msgspec.json.schema_components(types, schema_hook=_schema_of_path)
+    one = schemas[0] if len(schemas) == 1 else {"anyOf": list(schemas)}
+    return {**one, **({"$defs": definitions} if definitions else {})}
+
+
+def line_schema(contract: Contract) -> dict[str, Any] | None:
+    """The same for a line of `--output jsonl`: an item, where the document is a list."""
+    items = (
+        get_args(each)[0] if _is_list(each) else each for each in map(_loaded, contract.records)
+    )
+    return answer_schema(items)
+
+
+def field_names(contract: Contract) -> Iterator[str]:
+    """The fields of the answer, those of listed items in brackets: `keys[id, name]`."""
+    schema = answer_schema(contract.answers) or {}
+    definitions = schema.get("$defs", {})
+    for each in schema.get("anyOf", [schema]):
+        if "items" in each:
+            yield f"[{', '.join(_properties(each['items'], definitions))}]"
+        for name, value in _properties(each, definitions).items():
+            listed = _resolved(value, definitions).get("items", {})
+            names = ", ".join(_properties(listed, definitions))
+            yield f"{name}[{names}]" if names else name
+
+
+def file_schema(name: str) -> dict[str, Any]:
+    """The schema of a file of FILES."""
+    return answer_schema([FILES[name].kind]) or {}
+
+
+def _properties(schema: dict[str, Any], definitions: dict[str, Any]) -> dict[str, Any]:
+    found: dict[str, Any] = _resolved(schema, definitions).get("properties", {})
+    return found
+
+
+def _resolved(schema: dict[str, Any], definitions: dict[str, Any]) -> dict[str, Any]:
+    name = schema.get("$ref", "").rpartition("/")[2]
+    return definitions[name] if name else schema
+
+
+def _loaded(answer: Answer) -> Any:
+    if not isinstance(answer, str):
+        return answer
+    module, _, name = answer.partition(":")
+    return getattr(import_module(module), name)
+
+
+def _is_list(kind: Any) -> bool:
+    return getattr(kind, "__origin__", None) in (list, tuple)
+
+
+def _schema_of_path(kind: type) -> dict[str, Any]:
+    if issubclass(kind, PurePath):
+        return {"type": "string"}
+    raise NotImplementedError(f"no JSON form for {kind.__name__}")

@@ -1,0 +1,73 @@
+"""`prime schema`: what a program can know of a command before it runs it."""
+
+import json
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from prime_cli.commands.json_schema import FILES
+from tests.helpers.cli import Prime
+from tests.helpers.contracts import leaves
+
+
+def test_it_lists_every_command_with_its_effects(prime: Prime) -> None:
+    found = prime("schema").ok().json
+    assert [each["command"] for each in found["commands"]] == [
+        f"prime {words}" for words, _ in leaves()
+    ]
+    known = found["effects"].keys()
+    assert all(known >= set(each["effects"]) for each in found["commands"])
+
+
+@pytest.mark.parametrize("words", [words for words, _ in leaves()])
+def test_a_command_is_described_whole(prime: Prime, words: str) -> None:
+    found = prime("schema", *words.split(), "--output", "json").ok().json
+    assert found["command"] == f"prime {words}"
+    assert found["summary"]
+    assert {"0", "2"} <= found["exit_codes"].keys()
+    for schema in (found["answer"], found["line"]):
+        Draft202012Validator.check_schema(schema or {})
+
+
+def test_options_say_what_they_take(prime: Prime) -> None:
+    found = prime("schema", "eval", "run").ok().json
+    options = {each["name"]: each for each in found["options"]}
+    assert options["--output"]["choices"] == ["table", "plain", "json", "jsonl"]
+    assert options["--model"]["names"] == ["--model", "-m"]
+    assert options["--max-concurrent"]["type"] == "int"
+    assert "prime eval run starter/alphabet-sort -m builtin/oracle" in found["examples"]
+
+
+def test_a_group_is_described_command_by_command(prime: Prime) -> None:
+    found = prime("schema", "keys").ok().json
+    assert [each["command"] for each in found["commands"]] == [
+        "prime keys list",
+        "prime keys create",
+        "prime keys revoke",
+    ]
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_file_has_a_schema(prime: Prime, name: str) -> None:
+    found = prime("schema", "--file", name).ok().json
+    Draft202012Validator.check_schema(found["schema"])
+    assert found["file"] == name
+
+
+def test_what_it_prints_is_json_also_for_people(prime: Prime) -> None:
+    assert json.loads(prime("schema", "whoami").ok().out)["command"] == "prime whoami"
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        (["evla"], 6),
+        (["eval", "rnu"], 6),
+        (["--file", "x"], 6),
+        (["eval", "--file", "run.json"], 2),
+    ],
+)
+def test_what_is_not_there_is_named(prime: Prime, words: list[str], code: int) -> None:
+    done = prime("schema", *words)
+    assert done.code == code
+    assert "hint:" in done.err or code == 2
