@@ -14,13 +14,13 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 BUDGETS = {
-    "code lines of prime_cli": 108_200,
-    "files of prime_cli": 915,
+    "code lines of prime_cli": 111_500,
+    "files of prime_cli": 935,
     "rooms of prime_cli": 16,
-    "modules with one importer": 170,
+    "modules with one importer": 180,
     "lines of the longest file": 400,
-    "code lines of tests": 91_600,
-    "words of docs": 47_260,
+    "code lines of tests": 95_000,
+    "words of docs": 48_500,
 }
 _OTHER_CODE = (".html", ".js", ".css", ".toml", ".txt", ".tmpl")
 _NO_CODE = {

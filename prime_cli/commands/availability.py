@@ -1,19 +1,24 @@
 """`prime availability …`."""
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import msgspec
 import typer
 
 from prime_cli.client.pods.disks import find_disks
 from prime_cli.client.pods.listing import UNKNOWN
-from prime_cli.client.pods.offers import (
+from prime_cli.client.pods.offer_rows import (
+    DiskOfferRow,
+    GpuTypeRow,
+    OfferRow,
     disk_offer_rows,
+    gpu_type_rows,
+    offer_rows,
+)
+from prime_cli.client.pods.offers import (
     explain_no_offer,
     fetch_offers,
     filter_offers,
-    gpu_type_rows,
-    offer_rows,
     read_regions,
     split_list,
 )
@@ -41,7 +46,28 @@ _OFFER_COLUMNS = (
 )  # fmt: skip
 
 
-@hub_options()
+class OfferFilters(msgspec.Struct, frozen=True, kw_only=True):
+    """What was asked for; `max_price` is in USD per hour."""
+
+    gpu_type: str | None
+    gpu_count: int | None
+    regions: list[str] | None
+    socket: str | None
+    provider: str | None
+    group_similar: bool
+    max_price: float | None
+    spot: bool | None
+
+
+class Offers(msgspec.Struct, frozen=True):
+    """Machines, cheapest first."""
+
+    gpu_resources: list[OfferRow]
+    total_count: int
+    filters: OfferFilters
+
+
+@hub_options(answer=Offers, record=OfferRow)
 def list_(
     ctx: typer.Context,
     query: OfferQuery,
@@ -73,20 +99,17 @@ def list_(
     )
     offers = fetch_offers(hub, wanted)
     found = offer_rows(filter_offers(offers, wanted), group=group_similar)
-    page = {
-        "gpu_resources": found,
-        "total_count": len(found),
-        "filters": {
-            "gpu_type": wanted.gpu_type,
-            "gpu_count": wanted.gpu_count,
-            "regions": list(wanted.regions) or None,
-            "socket": wanted.socket,
-            "provider": wanted.provider,
-            "group_similar": group_similar,
-            "max_price": wanted.max_price,
-            "spot": wanted.spot,
-        },
-    }
+    filters = OfferFilters(
+        gpu_type=wanted.gpu_type,
+        gpu_count=wanted.gpu_count,
+        regions=list(wanted.regions) or None,
+        socket=wanted.socket,
+        provider=wanted.provider,
+        group_similar=group_similar,
+        max_price=wanted.max_price,
+        spot=wanted.spot,
+    )
+    page = Offers(found, len(found), filters)
     session.output.table(
         _OFFER_COLUMNS, [_offer_row(each) for each in found], records=found, page=page
     )
@@ -99,20 +122,27 @@ def list_(
             session.output.hint(reason.hint)
 
 
-def _offer_row(offer: dict[str, Any]) -> list[str]:
+def _offer_row(offer: OfferRow) -> list[str]:
     # As `--gpu-type` takes it.
-    name = offer["gpu_type"].removesuffix(" (Spot)").replace(" ", "_")
-    gpu = f"{name} x{offer['gpu_count']}{' spot' if offer['is_spot'] else ''}"
-    more = ("provider", "location", "stock_status", "vcpus", "memory_gb", "disk_gb", "socket")
-    cells = [offer["id"], gpu, format_usd(offer["price_value"], "-")]
-    cells += [offer[field] for field in (*more, "security")]
+    name = offer.gpu_type.removesuffix(" (Spot)").replace(" ", "_")
+    gpu = f"{name} x{offer.gpu_count}{' spot' if offer.is_spot else ''}"
+    cells = [offer.id, gpu, format_usd(offer.price_value, "-"), offer.provider, offer.location]
+    cells += [offer.stock_status, offer.vcpus, offer.memory_gb, offer.disk_gb, offer.socket]
+    cells.append(offer.security)
     return ["-" if cell == UNKNOWN else cell for cell in cells]
 
 
 _GPU_COLUMNS = ("GPU", "How many", "From $/h")
 
 
-@hub_options()
+class GpuTypes(msgspec.Struct, frozen=True):
+    """The names of the types."""
+
+    gpu_types: list[str]
+    total_count: int
+
+
+@hub_options(answer=GpuTypes, record=GpuTypeRow)
 def gpu_types(
     ctx: typer.Context,
 ) -> None:
@@ -128,7 +158,7 @@ def gpu_types(
     found = gpu_type_rows(session.hub.availability.summary())
     names = [each.gpu_type for each in found]
     rows = [[e.gpu_type, ", ".join(e.gpu_counts), format_usd(e.cheapest, "-")] for e in found]
-    page = {"gpu_types": names, "total_count": len(names)}
+    page = GpuTypes(names, len(names))
     session.output.table(_GPU_COLUMNS, rows, records=found, page=page)
     if not found:
         session.output.say("Nothing is available on this hub now")
@@ -137,7 +167,22 @@ def gpu_types(
 _DISK_COLUMNS = ("Id", "Provider", "Place", "$/h per GB", "Most GB", "Stock", "Several nodes")
 
 
-@hub_options()
+class DiskFilters(msgspec.Struct, frozen=True):
+    """What was asked for."""
+
+    regions: list[str] | None
+    data_center_id: str | None
+
+
+class DiskOffers(msgspec.Struct, frozen=True):
+    """Kinds of disks, cheapest first."""
+
+    disks: list[DiskOfferRow]
+    total_count: int
+    filters: DiskFilters
+
+
+@hub_options(answer=DiskOffers, record=DiskOfferRow)
 def disks(
     ctx: typer.Context,
     query: DiskOfferQuery,
@@ -155,8 +200,8 @@ def disks(
     session = open_session(ctx)
     wanted = msgspec.structs.replace(query, regions=read_regions(query.regions))
     found = disk_offer_rows(session.hub.availability.disks(wanted))
-    filters = {"regions": list(wanted.regions) or None, "data_center_id": wanted.data_center_id}
-    page = {"disks": found, "total_count": len(found), "filters": filters}
+    filters = DiskFilters(list(wanted.regions) or None, wanted.data_center_id)
+    page = DiskOffers(found, len(found), filters)
     session.output.table(
         _DISK_COLUMNS, [_disk_row(each) for each in found], records=found, page=page
     )
@@ -166,8 +211,8 @@ def disks(
         session.output.say("No such disks are available on this hub now")
 
 
-def _disk_row(disk: dict[str, Any]) -> list[str]:
-    cells = [disk["short_id"], disk["provider"], disk["location"]]
-    cells += [format_usd(disk["price_value"], "-"), disk["max_size"], disk["stock_status"]]
-    cells.append(disk["is_multinode"].lower())
+def _disk_row(disk: DiskOfferRow) -> list[str]:
+    cells = [disk.short_id, disk.provider, disk.location]
+    cells += [format_usd(disk.price_value, "-"), disk.max_size, disk.stock_status]
+    cells.append(disk.is_multinode.lower())
     return ["-" if cell == UNKNOWN else cell for cell in cells]

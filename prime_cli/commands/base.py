@@ -4,7 +4,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from importlib import import_module
 from itertools import zip_longest
-from textwrap import shorten
+from textwrap import fill, shorten
 from typing import Any, ClassVar
 
 import typer
@@ -273,8 +273,7 @@ def _write_panels(
 
 
 def _write_last(formatter: Any, text: str) -> None:
-    formatter.write_paragraph()
-    formatter.write_text(text)
+    formatter.write(f"\n{fill(text, formatter.width)}\n")
 
 
 def _no_options() -> None:

@@ -18,6 +18,7 @@ class Effect(StrEnum):
     WRITES = "writes"
     RUNS_CODE = "runs-code"
     SPENDS = "spends"
+    RUNS_PROGRAM = "runs-program"
 
 
 EFFECTS = {
@@ -26,13 +27,9 @@ EFFECTS = {
     Effect.WRITES: "changes files here, or data on the hub",
     Effect.RUNS_CODE: "may run code of an environment or of a package",
     Effect.SPENDS: "may cost money",
+    Effect.RUNS_PROGRAM: "ends with the exit code of the program that it runs",
 }
-WRITES, RUNS_CODE, SPENDS, NETWORK = (
-    Effect.WRITES,
-    Effect.RUNS_CODE,
-    Effect.SPENDS,
-    Effect.NETWORK,
-)
+NETWORK, WRITES, RUNS_CODE, SPENDS, RUNS_PROGRAM = list(Effect)[1:]
 
 _ALWAYS = frozenset(
     {
@@ -56,6 +53,7 @@ _BY_EFFECT = {
     Effect.WRITES: {ExitCode.CONFLICT, ExitCode.INTEGRITY},
     Effect.RUNS_CODE: {ExitCode.NOT_ALLOWED, ExitCode.INTEGRITY, ExitCode.ENVIRONMENT},
     Effect.SPENDS: {ExitCode.PARTIAL},
+    Effect.RUNS_PROGRAM: set(ExitCode),
 }
 
 

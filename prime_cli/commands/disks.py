@@ -3,9 +3,11 @@
 from collections.abc import Sequence
 from typing import Annotated
 
+import msgspec
 import typer
 
 from prime_cli.client.pods.disks import (
+    DiskDetails,
     DiskSpec,
     ListedDisk,
     detailed,
@@ -18,11 +20,12 @@ from prime_cli.client.pods.disks import (
 from prime_cli.client.pods.listing import hourly, place_words, timestamp
 from prime_cli.client.pods.offers import disk_offer_id
 from prime_cli.commands.base import group
+from prime_cli.commands.contract import SPENDS, WRITES
 from prime_cli.commands.options import YES, hub_options, open_session
 from prime_cli.commands.pods.tables import ListView, WatchOpt, show_list
 from prime_cli.commands.pods.teams import choose_team
 from prime_cli.core.completion_cache import forget, remember
-from prime_cli.core.errors import Conflict, UsageError
+from prime_cli.core.errors import Conflict, ExitCode, UsageError
 from prime_cli.core.formatting import first_few, format_usd, pluralize
 from prime_cli.session import Session
 from prime_cli.wire.disks import Disk, price_of
@@ -63,8 +66,18 @@ def _row(disk: ListedDisk, shown_id: str) -> list[str]:
     ]
 
 
+class ListedDisks(msgspec.Struct, frozen=True):
+    """A page of disks, and how many there are."""
+
+    disks: list[ListedDisk]
+    total_count: int
+    offset: int
+    limit: int
+
+
 _DISKS = ListView(
     "disks",
+    ListedDisks,
     ("Name", "Id", "Size", "Status", "Provider", "Place", "Created", "$/h", "Pods"),
     _row,
     lambda disks: pluralize(len(disks), "disk") if disks else "",
@@ -72,7 +85,7 @@ _DISKS = ListView(
 )
 
 
-@hub_options()
+@hub_options(answer=ListedDisks, record=ListedDisk)
 def list_(
     ctx: typer.Context,
     page: PageQuery,
@@ -95,7 +108,7 @@ def list_(
     show_list(session, _DISKS, lambda hub: list_disks(hub, page), watch=watch)
 
 
-@hub_options()
+@hub_options(answer=DiskDetails)
 def get(
     ctx: typer.Context,
     disk: DiskArg,
@@ -132,7 +145,7 @@ def _disk_lines(disk: Disk) -> list[tuple[str, str]]:
     return [(label, text) for label, text in told if text]
 
 
-@hub_options(YES)
+@hub_options(YES, answer=DiskDetails, effects=(WRITES, SPENDS), exits=ExitCode.ENVIRONMENT)
 def create(
     ctx: typer.Context,
     *,
@@ -191,7 +204,14 @@ def _offer_text(offer: DiskOffer) -> str:
     return f"{offer.provider} in {place}" if place else offer.provider
 
 
-@hub_options()
+class RenamedDisk(msgspec.Struct, frozen=True):
+    """A disk and its new name."""
+
+    id: str
+    name: str
+
+
+@hub_options(answer=RenamedDisk, effects=WRITES)
 def update(
     ctx: typer.Context,
     disk: DiskArg,
@@ -212,11 +232,19 @@ def update(
     forget("disks", [found.name])
     remember("disks", [name, found.id])
     session.output.done(
-        f"The disk `{found.name}` is now called `{name}`", value={"id": found.id, "name": name}
+        f"The disk `{found.name}` is now called `{name}`", value=RenamedDisk(found.id, name)
     )
 
 
-@hub_options(YES)
+class TerminatedDisk(msgspec.Struct, frozen=True):
+    """A disk and its last status."""
+
+    id: str
+    name: str
+    status: str
+
+
+@hub_options(YES, answer=TerminatedDisk, effects=WRITES)
 def terminate(
     ctx: typer.Context,
     disk: DiskArg,
@@ -245,7 +273,7 @@ def terminate(
     forget("disks", [found.name, found.id])
     session.output.done(
         f"Terminated {described}",
-        value={"id": found.id, "name": found.name, "status": ended.status},
+        value=TerminatedDisk(found.id, found.name, ended.status),
     )
 
 

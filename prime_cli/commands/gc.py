@@ -10,8 +10,9 @@ from prime_cli.client.pods.terminate import (
     find_local_files,
     remove_local_files,
 )
+from prime_cli.commands.contract import WRITES
 from prime_cli.commands.options import YES, DryRunOpt, hub_options, open_session
-from prime_cli.core.errors import PartialResult
+from prime_cli.core.errors import ExitCode, PartialResult
 from prime_cli.core.formatting import pluralize
 from prime_cli.models.gateway.sockets import left_socket_folders, remove_left_sockets
 from prime_cli.session import Session
@@ -21,7 +22,18 @@ from prime_cli.wire.sandboxes import FEATURE as SANDBOXES
 _COLUMNS = ("Kind", "Name", "Provider", "Owner", "Ended")
 
 
-@hub_options(YES)
+class FoundLeak(Leak, omit_defaults=False):
+    """A leak with all its fields."""
+
+
+class FoundLeaks(msgspec.Struct, frozen=True):
+    """All leaks."""
+
+    dry_run: bool
+    leaks: list[FoundLeak]
+
+
+@hub_options(YES, answer=FoundLeaks, record=FoundLeak, effects=WRITES, exits=ExitCode.PARTIAL)
 def gc(
     ctx: typer.Context,
     dry_run: DryRunOpt = False,
@@ -98,9 +110,9 @@ def _described(leak: Leak) -> str:
 
 def _show(session: Session, found: Sequence[Leak], *, dry_run: bool) -> None:
     shown = session.output
-    records = [msgspec.structs.asdict(each) for each in found]
+    records = [FoundLeak(**msgspec.structs.asdict(each)) for each in found]
     if found or shown.is_json:
-        page = {"dry_run": dry_run, "leaks": records}
+        page = FoundLeaks(dry_run, records)
         shown.table(_COLUMNS, [_row(each) for each in found], records=records, page=page)
     if not found:
         shown.done("No pod, disk or sandbox is orphaned or expired")

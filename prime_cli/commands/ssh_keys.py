@@ -1,6 +1,6 @@
 """`prime ssh-keys …`, also `prime ssh-key …`."""
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import msgspec
 import typer
@@ -14,11 +14,13 @@ from prime_cli.client.pods.ssh_keys import (
     read_key_file,
 )
 from prime_cli.commands.base import group
+from prime_cli.commands.contract import WRITES
 from prime_cli.commands.options import YES, hub_options, open_session
 from prime_cli.core.completion_cache import forget, remember, replace
 from prime_cli.core.config import DEFAULT
 from prime_cli.core.ssh_keys import PublicKey, read_public_key
 from prime_cli.session import Session
+from prime_cli.wire.ssh_keys import SshKey
 
 _HERE = "prime_cli.commands.ssh_keys"
 
@@ -42,9 +44,22 @@ SshKeyArg = Annotated[
 ]
 
 
-def _key_record(key: RegisteredKey) -> dict[str, Any]:
+class ListedKey(SshKey, rename="camel"):
     """A key in the hub's own names, with its type and fingerprint."""
-    return {**msgspec.to_builtins(key.key), "type": key.kind, "fingerprint": key.fingerprint}
+
+    type: str = ""
+    fingerprint: str = ""
+
+
+class ListedKeys(msgspec.Struct, frozen=True):
+    """The keys, the primary one first."""
+
+    ssh_keys: list[ListedKey]
+    total_count: int
+
+
+def _key_record(key: RegisteredKey) -> ListedKey:
+    return ListedKey(**structs.asdict(key.key), type=key.kind, fingerprint=key.fingerprint)
 
 
 def _completions(key: RegisteredKey) -> list[str]:
@@ -55,7 +70,7 @@ def _completions(key: RegisteredKey) -> list[str]:
 _COLUMNS = ("", "Name", "Fingerprint", "Type")
 
 
-@hub_options()
+@hub_options(answer=ListedKeys, record=ListedKey)
 def list_(
     ctx: typer.Context,
 ) -> None:
@@ -77,13 +92,13 @@ def list_(
         ["*" if key.key.is_primary else "", key.name, key.fingerprint, key.kind] for key in keys
     ]
     records = [_key_record(key) for key in keys]
-    page = {"ssh_keys": records, "total_count": len(records)}
+    page = ListedKeys(records, len(records))
     session.output.table(_COLUMNS, rows, records=records, page=page)
     if not keys:
         session.output.hint("add yours with `prime ssh-keys add`")
 
 
-@hub_options()
+@hub_options(answer=ListedKey, effects=WRITES)
 def add(
     ctx: typer.Context,
     file: Annotated[
@@ -134,7 +149,7 @@ def _own_key(session: Session) -> PublicKey:
     return read_public_key(public_line(found))
 
 
-@hub_options(YES)
+@hub_options(YES, answer=ListedKey, effects=WRITES)
 def remove(
     ctx: typer.Context,
     key: SshKeyArg,
@@ -166,7 +181,7 @@ def remove(
     )
 
 
-@hub_options()
+@hub_options(answer=ListedKey, effects=WRITES)
 def set_primary(
     ctx: typer.Context,
     key: SshKeyArg,

@@ -97,6 +97,31 @@ TEMPLATE = "custom_template"
 _HOUR = 3600
 
 
+class PlannedPod(msgspec.Struct, frozen=True, kw_only=True):
+    """A plan for scripts, with only the names of variables; sizes in GB, prices in USD."""
+
+    id: str
+    cloud_id: str
+    gpu_type: str
+    gpu_count: int
+    nodes: int
+    is_spot: bool
+    provider: str | None
+    location: str | None
+    name: str | None
+    disk_size: int | None
+    vcpus: int | None
+    memory: int | None
+    image: str | None
+    variables: list[str]
+    disks: list[str] | None
+    team_id: str | None
+    price_per_hour: float | None
+    disks_price_per_hour: float | None
+    stop_at: str | None
+    billed_until_then: float | None
+
+
 @dataclass(frozen=True)
 class PodPlan:
     """A pod about to be requested.
@@ -134,31 +159,31 @@ class PodPlan:
         return round((self.price + self.disks_price) * hours, 4)
 
     @property
-    def summary(self) -> dict[str, object]:
+    def summary(self) -> PlannedPod:
         """The plan for scripts; only the names of variables."""
         request = self.request
-        return {
-            "id": offer_id(self.offer),
-            "cloud_id": request.cloud_id,
-            "gpu_type": request.gpu_type,
-            "gpu_count": request.gpu_count,
-            "nodes": self.creation.nodes,
-            "is_spot": bool(self.offer.is_spot),
-            "provider": self.offer.provider,
-            "location": place_of(self.offer) or None,
-            "name": request.name,
-            "disk_size": request.disk_size,
-            "vcpus": request.vcpus,
-            "memory": request.memory,
-            "image": request.image,
-            "variables": [variable.key for variable in request.env_vars],
-            "disks": self.creation.disks,
-            "team_id": self.sharing.team_id,
-            "price_per_hour": self.price,
-            "disks_price_per_hour": self.disks_price,
-            "stop_at": self.creation.stop_at,
-            "billed_until_then": self.estimate,
-        }
+        return PlannedPod(
+            id=offer_id(self.offer),
+            cloud_id=request.cloud_id,
+            gpu_type=request.gpu_type,
+            gpu_count=request.gpu_count,
+            nodes=self.creation.nodes,
+            is_spot=bool(self.offer.is_spot),
+            provider=self.offer.provider,
+            location=place_of(self.offer) or None,
+            name=request.name,
+            disk_size=request.disk_size,
+            vcpus=request.vcpus,
+            memory=request.memory,
+            image=request.image,
+            variables=[variable.key for variable in request.env_vars],
+            disks=self.creation.disks,
+            team_id=self.sharing.team_id,
+            price_per_hour=self.price,
+            disks_price_per_hour=self.disks_price,
+            stop_at=self.creation.stop_at,
+            billed_until_then=self.estimate,
+        )
 
 
 def request_of(offer: GpuOffer, name: str, **wishes: Any) -> PodRequest:

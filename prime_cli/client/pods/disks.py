@@ -2,7 +2,9 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Any
+
+import msgspec
 
 from prime_cli.client.api.accounts import fetch_all
 from prime_cli.client.api.client import HubClient
@@ -80,19 +82,32 @@ def listed(disk: Disk) -> ListedDisk:
     )
 
 
-def detailed(disk: Disk) -> dict[str, object]:
-    """A disk for scripts; `info` is its location as its provider gives it."""
+class DiskDetails(msgspec.Struct, frozen=True, kw_only=True):
+    """A disk by itself; `info` is its location as its provider gives it."""
+
+    id: str
+    name: str
+    size: int
+    status: str
+    provider: str
+    created_at: str
+    updated_at: str | None
+    terminated_at: str | None
+    price_hr: float | None
+    user_id: str | None
+    team_id: str | None
+    wallet_id: str | None
+    info: dict[str, Any] | None
+    pods: list[str]
+    clusters: list[str]
+
+
+def detailed(disk: Disk) -> DiskDetails:
+    """A disk by itself."""
     times = ("created_at", "updated_at", "terminated_at")
-    others = ("price_hr", "user_id", "team_id", "wallet_id", "info", "pods", "clusters")
-    return {
-        "id": disk.id,
-        "name": disk.name,
-        "size": disk.size,
-        "status": disk.status,
-        "provider": disk.provider_type,
-        **{name: timestamp(when) if (when := getattr(disk, name)) else when for name in times},
-        **{name: getattr(disk, name) for name in others},
-    }
+    given = msgspec.structs.asdict(disk)
+    given |= {name: timestamp(given[name]) for name in times if given[name]}
+    return DiskDetails(provider=given.pop("provider_type"), **given)
 
 
 def place_of(disk: Disk) -> str:

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
 from prime_cli.client.api.client import HubClient
 from prime_cli.core.formatting import format_usd
@@ -125,37 +126,81 @@ def updated(pod: Pod, state: PodState) -> Pod:
     return msgspec.structs.replace(pod, **newer)
 
 
-def details(pod: Pod, now: datetime) -> dict[str, object]:
-    """A pod for scripts, without what is unknown from `cost_per_hour` on.
+class PodPort(msgspec.Struct, frozen=True):
+    """A port of a pod, and its address."""
+
+    protocol: str
+    external: str
+    internal: str
+    description: str | None
+    used_by: str | None
+
+
+class PodDisk(msgspec.Struct, frozen=True):
+    """A disk of a pod; `size` is in GB."""
+
+    id: str
+    type: str | None
+    status: str | None
+    size: int | str | None
+    mount_path: str | None
+
+
+class PodDetails(msgspec.Struct, frozen=True, kw_only=True):
+    """A pod, without what is unknown from `cost_per_hour` on.
 
     `stop_at`, `price_per_hour` (USD), `billed` (USD, about), `nodes` and `started_again` are ours.
     """
-    known = {
-        "cost_per_hour": pod.price_hr or None,
-        "installation_status": pod.installation_status or None,
-        "installation_progress": pod.installation_progress,
-        "installation_error": pod.installation_failure or None,
-        "port_mappings": [_port(each) for each in pod.prime_port_mapping or ()] or None,
-        "attached_resources": [_disk(each) for each in pod.attached_resources or ()] or None,
-        "started_again": timestamp(pod.started_again) if pod.started_again else None,
-    }
-    return {
-        "id": pod.id,
-        "status": pod.shown_status,
-        "name": pod.name,
-        "team_id": pod.team_id,
-        "provider": pod.provider_type,
-        "gpu": gpu_words(pod.gpu_name, pod.gpu_count),
-        "image": image_of(pod),
-        "created_at": timestamp(pod.created_at),
-        "ip": join_addresses(pod.ip),
-        "ssh": join_addresses(pod.ssh_connection),
-        "stop_at": timestamp(pod.stop_at) if pod.stop_at else None,
-        "price_per_hour": pod.price_hr,
-        "billed": billed_so_far(pod, now),
-        "nodes": pod.nodes,
-        **{name: value for name, value in known.items() if value is not None},
-    }
+
+    id: str
+    status: str
+    name: str | None
+    team_id: str | None
+    provider: str
+    gpu: str
+    image: str | None
+    created_at: str
+    ip: str
+    ssh: str
+    stop_at: str | None
+    price_per_hour: float | None
+    billed: float | None
+    nodes: int
+    cost_per_hour: float | UnsetType = UNSET
+    installation_status: str | UnsetType = UNSET
+    installation_progress: int | UnsetType = UNSET
+    installation_error: str | UnsetType = UNSET
+    port_mappings: list[PodPort] | UnsetType = UNSET
+    attached_resources: list[PodDisk] | UnsetType = UNSET
+    started_again: str | UnsetType = UNSET
+
+
+def details(pod: Pod, now: datetime) -> PodDetails:
+    """A pod by itself; `now` (aware) is when it is billed until."""
+    progress = pod.installation_progress
+    return PodDetails(
+        id=pod.id,
+        status=pod.shown_status,
+        name=pod.name,
+        team_id=pod.team_id,
+        provider=pod.provider_type,
+        gpu=gpu_words(pod.gpu_name, pod.gpu_count),
+        image=image_of(pod),
+        created_at=timestamp(pod.created_at),
+        ip=join_addresses(pod.ip),
+        ssh=join_addresses(pod.ssh_connection),
+        stop_at=timestamp(pod.stop_at) if pod.stop_at else None,
+        price_per_hour=pod.price_hr,
+        billed=billed_so_far(pod, now),
+        nodes=pod.nodes,
+        cost_per_hour=pod.price_hr or UNSET,
+        installation_status=pod.installation_status or UNSET,
+        installation_progress=UNSET if progress is None else progress,
+        installation_error=pod.installation_failure or UNSET,
+        port_mappings=[_port(each) for each in pod.prime_port_mapping or ()] or UNSET,
+        attached_resources=[_disk(each) for each in pod.attached_resources or ()] or UNSET,
+        started_again=timestamp(pod.started_again) if pod.started_again else UNSET,
+    )
 
 
 def billed_so_far(pod: Pod, now: datetime) -> float | None:
@@ -177,16 +222,11 @@ def join_addresses(addresses: Addresses) -> str:
     return ", ".join(each for each in several if each) or UNKNOWN
 
 
-def _port(port: PortMapping) -> dict[str, object]:
-    names = ("protocol", "external", "internal", "description", "used_by")
-    return {name: getattr(port, name) for name in names}
+def _port(port: PortMapping) -> PodPort:
+    return PodPort(port.protocol, port.external, port.internal, port.description, port.used_by)
 
 
-def _disk(disk: Attached) -> dict[str, object]:
-    return {
-        "id": str(disk.id),
-        "type": disk.resource_type,
-        "status": disk.status,
-        "size": disk.size,
-        "mount_path": disk.mount_path or None,
-    }
+def _disk(disk: Attached) -> PodDisk:
+    return PodDisk(
+        str(disk.id), disk.resource_type, disk.status, disk.size, disk.mount_path or None
+    )

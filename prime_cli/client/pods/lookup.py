@@ -168,23 +168,42 @@ def read_last_state(hub: HubClient, pod_id: str) -> LastState:
     return LastState(pod.status, pod.installation_failure or UNSET)
 
 
-def history_record(pod: PastPod) -> dict[str, object]:
-    """A pod of the history for scripts, amounts in USD.
+class EndedPod(msgspec.Struct, frozen=True):
+    """A pod of the history, amounts in USD; `status` and what follows only by itself.
 
     `duration` is as `12m`, `1.5h` or `2.0d`, the official client's form.
     """
-    return {
-        "id": pod.id,
-        "name": pod.name,
-        "provider": pod.provider_type,
-        "gpu": gpu_words(pod.gpu_name, pod.gpu_count),
-        "created_at": timestamp(pod.created_at),
-        "terminated_at": timestamp(pod.terminated_at) if pod.terminated_at else None,
-        "duration": _duration(pod),
-        "price_per_hour": pod.price_hr,
-        "total_cost": pod.total_billed_price,
-        "team_id": pod.team_id,
-    }
+
+    id: str
+    name: str | None
+    provider: str
+    gpu: str
+    created_at: str
+    terminated_at: str | None
+    duration: str | None
+    price_per_hour: float | None
+    total_cost: float | None
+    team_id: str | None
+    status: str | UnsetType = UNSET
+    installation_error: str | UnsetType = UNSET
+
+
+def ended_pod(pod: PastPod, last: LastState | None = None) -> EndedPod:
+    """A pod of the history, with its `last` state if that has been read."""
+    return EndedPod(
+        id=pod.id,
+        name=pod.name,
+        provider=pod.provider_type,
+        gpu=gpu_words(pod.gpu_name, pod.gpu_count),
+        created_at=timestamp(pod.created_at),
+        terminated_at=timestamp(pod.terminated_at) if pod.terminated_at else None,
+        duration=_duration(pod),
+        price_per_hour=pod.price_hr,
+        total_cost=pod.total_billed_price,
+        team_id=pod.team_id,
+        status=last.status if last else UNSET,
+        installation_error=last.installation_error if last else UNSET,
+    )
 
 
 def _duration(pod: PastPod) -> str | None:

@@ -10,6 +10,7 @@ import msgspec
 import typer
 
 from prime_cli.client.pods.creation import (
+    PlannedPod,
     PodPlan,
     ends_pods,
     free_name,
@@ -27,6 +28,7 @@ from prime_cli.client.pods.offers import (
     read_regions,
     split_list,
 )
+from prime_cli.commands.contract import SPENDS, WRITES
 from prime_cli.commands.options import YES, DryRunOpt, hub_options, open_session, panel_order
 from prime_cli.commands.pods.creation import (
     ask_offer,
@@ -37,12 +39,12 @@ from prime_cli.commands.pods.creation import (
     plan_lines,
 )
 from prime_cli.commands.pods.teams import Sharing, read_sharing
-from prime_cli.core.errors import UsageError
+from prime_cli.core.errors import ExitCode, UsageError
 from prime_cli.core.formatting import parse_duration, pluralize
 from prime_cli.core.options import Option
 from prime_cli.session import Session
 from prime_cli.wire.offers import GpuOffer, MachineQuery, OfferQuery
-from prime_cli.wire.pods import LONGEST_LIFE
+from prime_cli.wire.pods import LONGEST_LIFE, Pod
 
 # --- Options ---
 
@@ -157,7 +159,7 @@ _TOO_LONG = 2 * LONGEST_LIFE.total_seconds()
 
 
 @panel_order(*PANELS)
-@hub_options(YES)
+@hub_options(YES, answer=(Pod, PlannedPod), effects=(WRITES, SPENDS), exits=ExitCode.ENVIRONMENT)
 def create(
     ctx: typer.Context,
     offer_name: OfferName,

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
+import msgspec
 import typer
 
 from prime_cli.client.pods.listing import (
@@ -13,7 +14,7 @@ from prime_cli.client.pods.listing import (
     list_pods,
     timestamp,
 )
-from prime_cli.client.pods.lookup import history_record, list_ended
+from prime_cli.client.pods.lookup import EndedPod, ended_pod, list_ended
 from prime_cli.commands.options import hub_options, open_session
 from prime_cli.commands.pods.tables import (
     ListView,
@@ -21,7 +22,6 @@ from prime_cli.commands.pods.tables import (
     countdown,
     duration_text,
     machine_text,
-    page_record,
     short_ids,
     show_list,
 )
@@ -30,7 +30,16 @@ from prime_cli.wire.pods import PastPod
 from prime_cli.wire.queries import PageQuery
 
 
-@hub_options()
+class ListedPods(msgspec.Struct, frozen=True):
+    """A page of pods, and how many there are."""
+
+    pods: list[ListedPod]
+    total_count: int
+    offset: int
+    limit: int
+
+
+@hub_options(answer=ListedPods, record=ListedPod)
 def list_(
     ctx: typer.Context,
     page: PageQuery,
@@ -75,6 +84,7 @@ def _row(pod: ListedPod, shown_id: str) -> list[str]:
 
 _PODS = ListView(
     "pods",
+    ListedPods,
     ("Name", "Id", "GPU", "Status", "Created", "Stops in", "$/h"),
     _row,
     _sum_up,
@@ -85,7 +95,16 @@ _PODS = ListView(
 _HISTORY_COLUMNS = ("Name", "Id", "GPU", "Ended", "Duration", "Cost", "Provider", "Team")
 
 
-@hub_options()
+class PodHistory(msgspec.Struct, frozen=True):
+    """A page of terminated pods, and how many there are."""
+
+    history: list[EndedPod]
+    total_count: int
+    offset: int
+    limit: int
+
+
+@hub_options(answer=PodHistory, record=EndedPod)
 def history(
     ctx: typer.Context,
     page: PageQuery,
@@ -106,10 +125,9 @@ def history(
     ids = [pod.id for pod in found.data]
     short = ids if session.output.mode == "plain" else short_ids(ids)
     rows = [_ended_row(pod, name) for pod, name in zip(found.data, short, strict=True)]
-    records = [history_record(pod) for pod in found.data]
-    session.output.table(
-        _HISTORY_COLUMNS, rows, records=records, page=page_record(found, "history", records)
-    )
+    records = [ended_pod(pod) for pod in found.data]
+    whole = PodHistory(records, found.total_count, found.offset, found.limit)
+    session.output.table(_HISTORY_COLUMNS, rows, records=records, page=whole)
     if not rows and not page.offset:
         session.output.say("No pod has been terminated yet")
     if found.more:

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Annotated
 
+import msgspec
 import typer
 
 from prime_cli.client.pods.lookup import HistoryMatch, find_present_or_past
@@ -20,6 +21,7 @@ from prime_cli.client.pods.ssh.exec import (
 )
 from prime_cli.client.pods.ssh.identity import find_identity
 from prime_cli.client.pods.ssh.routes import SshRoute
+from prime_cli.commands.contract import RUNS_PROGRAM, WRITES
 from prime_cli.commands.options import (
     CONTEXT,
     OFFLINE,
@@ -114,7 +116,20 @@ def _find_pod(session: Session, word: str) -> Pod:
     return found
 
 
-@hub_options()
+class SshCommand(msgspec.Struct, frozen=True):
+    """The command that opens the session, and what it consists of."""
+
+    argv: list[str]
+    host: str
+    port: int
+    user: str
+    identity: str
+    known_hosts: str
+    pod_id: str
+    node: int | None
+
+
+@hub_options(answer=SshCommand, effects=(WRITES, RUNS_PROGRAM))
 def ssh(
     ctx: typer.Context,
     pod: PodArg,
@@ -163,16 +178,16 @@ def ssh(
 
 
 def _print(session: Session, route: SshRoute, argv: list[str]) -> None:
-    record = {
-        "argv": argv,
-        "host": route.address.host,
-        "port": route.address.port,
-        "user": route.address.user,
-        "identity": str(route.identity.file),
-        "known_hosts": str(route.known_hosts),
-        "pod_id": route.pod_id,
-        "node": route.node,
-    }
+    record = SshCommand(
+        argv=argv,
+        host=route.address.host,
+        port=route.address.port,
+        user=route.address.user,
+        identity=str(route.identity.file),
+        known_hosts=str(route.known_hosts),
+        pod_id=route.pod_id,
+        node=route.node,
+    )
     session.output.text(shlex.join(argv), record=record)
 
 
@@ -183,7 +198,7 @@ def _keep(session: Session, route: SshRoute, *, tells: bool) -> None:
         session.output.say(f"You can also use `{plain_command(alias)}`")
 
 
-@common_options(QUIET, CONTEXT, OFFLINE)
+@common_options(QUIET, CONTEXT, OFFLINE, effects=(WRITES, RUNS_PROGRAM))
 def exec_(
     ctx: typer.Context,
     pod: PodArg,
@@ -217,7 +232,7 @@ def exec_(
     raise typer.Exit(ended.code)
 
 
-@common_options(QUIET, CONTEXT, OFFLINE)
+@common_options(QUIET, CONTEXT, OFFLINE, effects=(WRITES, RUNS_PROGRAM))
 def cp(
     ctx: typer.Context,
     paths: Annotated[

@@ -3,10 +3,10 @@
 from datetime import UTC, datetime
 from typing import Annotated
 
-import msgspec
 import typer
 
 from prime_cli.client.pods.listing import (
+    PodDetails,
     billed_so_far,
     details,
     gpu_words,
@@ -18,10 +18,11 @@ from prime_cli.client.pods.listing import (
     timestamp,
 )
 from prime_cli.client.pods.lookup import (
+    EndedPod,
     HistoryMatch,
     LastState,
+    ended_pod,
     find_present_or_past,
-    history_record,
     read_last_state,
 )
 from prime_cli.client.pods.watch import follow_log, read_log
@@ -40,7 +41,7 @@ from prime_cli.wire.pods import ACTIVE, ERROR, FINISHED, PastPod, Pod, PodLog
 _PERSONAL = "none; only you can use it"
 
 
-@hub_options()
+@hub_options(answer=(PodDetails, EndedPod))
 def status(
     ctx: typer.Context,
     pod: PodArg,
@@ -120,9 +121,7 @@ def _restarted(pod: Pod, now: datetime) -> list[tuple[str, str]]:
 def _show_ended(session: Session, found: HistoryMatch) -> None:
     pod, last = found.pod, read_last_state(session.hub, found.pod.id)
     when = age(timestamp(pod.terminated_at or ""), datetime.now(UTC)) or "at an unknown time"
-    session.output.show(
-        {**history_record(pod), **msgspec.to_builtins(last)}, lines=_ended_lines(pod, last)
-    )
+    session.output.show(ended_pod(pod, last), lines=_ended_lines(pod, last))
     title = pod.title
     if last.installation_error:
         session.output.warn(f"`{title}` failed: {last.installation_error}")
@@ -145,7 +144,7 @@ def _ended_lines(pod: PastPod, last: LastState) -> list[tuple[str, str]]:
     ]
 
 
-@hub_options()
+@hub_options(answer=PodLog)
 def logs(
     ctx: typer.Context,
     pod: PodArg,

@@ -79,12 +79,6 @@ def described(pod: Pod, now: datetime, owner: str | None = None) -> str:
 WatchOpt = Annotated[bool, typer.Option("--watch", "-w", help="Watch for changes until Ctrl-C.")]
 
 
-def page_record(page: ListPage[Any], name: str, records: Sequence[object]) -> dict[str, object]:
-    """A page for scripts, its `records` under `name`."""
-    bounds = {"total_count": page.total_count, "offset": page.offset, "limit": page.limit}
-    return {name: records, **bounds}
-
-
 def require_lines(output: Output, flag: str) -> None:
     """Raise UsageError where what has no end would be one JSON document."""
     if output.mode == "json":
@@ -97,10 +91,12 @@ def require_lines(output: Output, flag: str) -> None:
 @dataclass(frozen=True)
 class ListView(Generic[Shown]):
     """How the pods or disks of a hub are listed: the table's `titles`, and the row of an item with
-    its full or shortened id. `summarize` is empty for none worth a word.
+    its full or shortened id. `page` makes a page for scripts of the items, their total, and its
+    offset and limit. `summarize` is empty for none worth a word.
     """
 
     name: Literal["pods", "disks"]
+    page: Callable[[list[Shown], int, int, int], Any]
     titles: tuple[str, ...]
     row: Callable[[Shown, str], list[str]]
     summarize: Callable[[Sequence[Shown]], str]
@@ -139,9 +135,8 @@ def show_list(
 
 def _show_once(output: Output, view: ListView[Shown], listing: ListPage[Shown]) -> None:
     rows = view.rows(listing.data, whole_ids=output.mode == "plain")
-    output.table(
-        view.titles, rows, records=listing.data, page=page_record(listing, view.name, listing.data)
-    )
+    whole = view.page(listing.data, listing.total_count, listing.offset, listing.limit)
+    output.table(view.titles, rows, records=listing.data, page=whole)
     if view.name == "pods" and (summary := view.summarize(listing.data)):
         output.say(summary)
     if listing.more:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Annotated
 
+import msgspec
 import typer
 
 from prime_cli.client.pods.ssh.config import forget_pod
@@ -14,6 +15,7 @@ from prime_cli.client.pods.terminate import (
     find_targets,
     terminate_pods,
 )
+from prime_cli.commands.contract import WRITES
 from prime_cli.commands.options import YES, hub_options, open_session
 from prime_cli.commands.pods.tables import described
 from prime_cli.core.completion_cache import forget
@@ -23,7 +25,24 @@ from prime_cli.session import Session
 from prime_cli.wire.pods import TERMINATED
 
 
-@hub_options(YES, "no_wait")
+class TerminatedPod(msgspec.Struct, frozen=True):
+    """A pod that was to end; `billed` is in USD, about, and `error` says why it could not."""
+
+    id: str
+    name: str | None
+    owner: str | None
+    status: str
+    billed: float | None
+    error: str | None
+
+
+class TerminatedPods(msgspec.Struct, frozen=True):
+    """Each of the pods, terminated ones first."""
+
+    pods: list[TerminatedPod]
+
+
+@hub_options(YES, "no_wait", answer=TerminatedPods, effects=WRITES)
 def terminate(
     ctx: typer.Context,
     pods: Annotated[
@@ -107,7 +126,7 @@ def _tell(session: Session, endings: Sequence[Termination], targets: Termination
         raise failures[0]
     sentences = [_sentence(each) for each in endings if each.error is None]
     if sentences or session.output.is_json:
-        session.output.done("\n".join(sentences), value={"pods": records})
+        session.output.done("\n".join(sentences), value=TerminatedPods(records))
     for failure in failed:
         _warn(session, failure)
     if failures:
@@ -121,15 +140,15 @@ def _warn(session: Session, failure: PrimeError) -> None:
         session.output.tell(f"  {line}")
 
 
-def _record(ending: Termination) -> dict[str, object]:
-    return {
-        "id": ending.id,
-        "name": ending.name,
-        "owner": ending.owner,
-        "status": ending.status,
-        "billed": ending.billed,
-        "error": ending.error.message if ending.error else None,
-    }
+def _record(ending: Termination) -> TerminatedPod:
+    return TerminatedPod(
+        id=ending.id,
+        name=ending.name,
+        owner=ending.owner,
+        status=ending.status,
+        billed=ending.billed,
+        error=ending.error.message if ending.error else None,
+    )
 
 
 def _sentence(ending: Termination) -> str:

@@ -12,10 +12,11 @@ import typer
 
 from prime_cli.client.api.client import HubClient
 from prime_cli.commands.base import AFTER_DASHES
+from prime_cli.commands.contract import SPENDS, WRITES
 from prime_cli.commands.options import YES, hub_options, open_session, panel_order
-from prime_cli.commands.sandbox.lookup import detailed, parse_pairs
+from prime_cli.commands.sandbox.lookup import SandboxDetails, detailed, parse_pairs
 from prime_cli.core.config import PRIME_API_URL
-from prime_cli.core.errors import EnvironmentFailed, TooSlow, UsageError
+from prime_cli.core.errors import EnvironmentFailed, ExitCode, TooSlow, UsageError
 from prime_cli.core.options import Option
 from prime_cli.session import Session
 from prime_cli.wire.sandboxes import (
@@ -102,7 +103,9 @@ class SandboxOptions:
 
 
 @panel_order(*PANELS)
-@hub_options(YES, "wait")
+@hub_options(
+    YES, "wait", answer=SandboxDetails, effects=(WRITES, SPENDS), exits=ExitCode.ENVIRONMENT
+)
 def create(
     ctx: typer.Context,
     image: Annotated[

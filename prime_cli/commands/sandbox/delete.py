@@ -2,22 +2,32 @@
 
 from typing import Annotated
 
+import msgspec
 import typer
 
+from prime_cli.commands.contract import WRITES
 from prime_cli.commands.options import YES, hub_options, open_session
 from prime_cli.commands.sandbox.lookup import ids_of
-from prime_cli.core.errors import EnvironmentFailed, UsageError
+from prime_cli.core.errors import EnvironmentFailed, ExitCode, UsageError
 from prime_cli.core.formatting import pluralize
 from prime_cli.session import Session
 from prime_cli.wire.sandboxes import (
     MOST_AT_ONCE,
+    NotDeleted,
     SandboxDeletion,
     SandboxesDeleted,
     SandboxQuery,
 )
 
 
-@hub_options(YES)
+class DeletedSandboxes(msgspec.Struct, frozen=True):
+    """The ids of those that are gone, and what could not be deleted."""
+
+    succeeded: list[str]
+    failed: list[NotDeleted]
+
+
+@hub_options(YES, answer=DeletedSandboxes, effects=WRITES, exits=ExitCode.ENVIRONMENT)
 def delete(
     ctx: typer.Context,
     sandboxes: Annotated[
@@ -67,7 +77,7 @@ def delete(
         )
         ids = [each.id for each in session.hub.sandboxes.all(query)]
     if not ids:
-        session.output.done("There is no such sandbox", value={"succeeded": [], "failed": []})
+        session.output.done("There is no such sandbox", value=DeletedSandboxes([], []))
         return
     what = f"`{words[0]}`" if len(words) == 1 else pluralize(len(ids), "sandbox", "sandboxes")
     session.output.confirm(f"Delete {what}?", otherwise="Nothing was deleted")
@@ -89,7 +99,7 @@ def _tell(session: Session, deleted: SandboxesDeleted) -> None:
     for each in deleted.failed:
         session.output.warn(f"{each.sandbox_id}: {each.error}")
     count = pluralize(len(deleted.succeeded), "sandbox", "sandboxes")
-    record = {"succeeded": deleted.succeeded, "failed": deleted.failed}
+    record = DeletedSandboxes(deleted.succeeded, deleted.failed)
     session.output.done(f"Deleted {count}", value=record)
     if deleted.failed:
         count = pluralize(len(deleted.failed), "sandbox", "sandboxes")

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from prime_cli.client.pods.ssh.exec import split_remote
+from prime_cli.commands.contract import WRITES
 from prime_cli.commands.options import (
     CONTEXT,
     OFFLINE,
@@ -24,7 +25,7 @@ _FOLDERS = "copy a folder by `tar c FOLDER | prime sandbox run SANDBOX -- tar x 
 _SIDES = "use `SANDBOX:PATH` for the sandbox's side, and `./a:b` for a local file with a colon"
 
 
-@common_options(QUIET, CONTEXT, OFFLINE)
+@common_options(QUIET, CONTEXT, OFFLINE, effects=WRITES)
 def upload(
     ctx: typer.Context,
     sandbox: SandboxArg,
@@ -49,7 +50,7 @@ def upload(
     session.output.done(f"Uploaded {file} ({format_bytes(size)})")
 
 
-@common_options(QUIET, CONTEXT, OFFLINE)
+@common_options(QUIET, CONTEXT, OFFLINE, effects=WRITES)
 def download(
     ctx: typer.Context,
     sandbox: SandboxArg,
@@ -73,7 +74,7 @@ def download(
     session.output.done(f"Downloaded {place} ({format_bytes(size)})")
 
 
-@common_options(QUIET, CONTEXT, OFFLINE)
+@common_options(QUIET, CONTEXT, OFFLINE, effects=WRITES)
 def cp(
     ctx: typer.Context,
     paths: Annotated[

@@ -2,12 +2,15 @@
 
 from typing import Annotated
 
+import msgspec
 import typer
 
 from prime_cli.commands.options import hub_options, open_session
 from prime_cli.commands.pods.tables import short_ids
 from prime_cli.commands.sandbox.lookup import (
+    ListedSandbox,
     SandboxArg,
+    SandboxDetails,
     describe_reach,
     detailed,
     find_sandbox,
@@ -16,12 +19,22 @@ from prime_cli.commands.sandbox.lookup import (
     size_text,
 )
 from prime_cli.core.errors import UsageError
-from prime_cli.wire.sandboxes import STATUSES, Sandbox, SandboxQuery
+from prime_cli.wire.sandboxes import STATUSES, Sandbox, SandboxLogs, SandboxQuery
 
 _COLUMNS = ("Id", "Name", "Image", "Status", "Left", "Size", "Labels", "Created")
 
 
-@hub_options()
+class ListedSandboxes(msgspec.Struct, frozen=True):
+    """A page of sandboxes; pages count from 1."""
+
+    sandboxes: list[ListedSandbox]
+    total: int
+    page: int
+    per_page: int
+    has_next: bool
+
+
+@hub_options(answer=ListedSandboxes, record=ListedSandbox)
 def list_(
     ctx: typer.Context,
     *,
@@ -66,13 +79,7 @@ def list_(
     short = ids if session.output.mode == "plain" else short_ids(ids)
     rows = [_row(each, name) for each, name in zip(found.sandboxes, short, strict=True)]
     records = [listed(each) for each in found.sandboxes]
-    whole = {
-        "sandboxes": records,
-        "total": found.total,
-        "page": found.page,
-        "per_page": found.per_page,
-        "has_next": found.has_next,
-    }
+    whole = ListedSandboxes(records, found.total, found.page, found.per_page, found.has_next)
     session.output.table(_COLUMNS, rows, records=records, page=whole)
     if found.has_next:
         session.output.hint(f"more with `--page {page + 1}`")
@@ -93,7 +100,7 @@ def _row(sandbox: Sandbox, shown_id: str) -> list[str]:
     ]
 
 
-@hub_options()
+@hub_options(answer=SandboxDetails)
 def get(ctx: typer.Context, sandbox: SandboxArg) -> None:
     """Show a sandbox and its limits.
 
@@ -136,7 +143,7 @@ def _lines(sandbox: Sandbox) -> list[tuple[str, str]]:
     return [(label, text) for label, text in lines.items() if text]
 
 
-@hub_options()
+@hub_options(answer=SandboxLogs)
 def logs(ctx: typer.Context, sandbox: SandboxArg) -> None:
     """Print the output of a sandbox's start command.
 
@@ -151,4 +158,4 @@ def logs(ctx: typer.Context, sandbox: SandboxArg) -> None:
     session = open_session(ctx)
     found = find_sandbox(session.hub, sandbox)
     text = session.hub.sandboxes.logs(found.id)
-    session.output.text(text, record={"logs": text})
+    session.output.text(text, record=SandboxLogs(text))

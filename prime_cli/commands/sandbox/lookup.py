@@ -2,9 +2,11 @@
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
+import msgspec
 import typer
+from msgspec import UNSET, UnsetType
 
 from prime_cli.client.api.client import HubClient
 from prime_cli.commands.pods.tables import countdown
@@ -109,66 +111,94 @@ def left_text(sandbox: Sandbox) -> str:
     return countdown(until, datetime.now(UTC)) if until else f"{sandbox.timeout_minutes}m"
 
 
-def listed(sandbox: Sandbox) -> dict[str, Any]:
-    """A row of `list` as JSON, with the official client's names."""
-    until = sandbox.expires_at
-    return {
-        "id": sandbox.id,
-        "name": sandbox.name,
-        "image": sandbox.docker_image,
-        "status": sandbox.status,
-        "resources": size_text(sandbox),
-        "region": sandbox.region,
-        "labels": sandbox.labels,
-        "created_at": sandbox.created_at,
-        "timeout_minutes": sandbox.timeout_minutes,
-        **({"expires_at": until} if until else {}),
+class ListedSandbox(msgspec.Struct, frozen=True):
+    """A row of `list`, with the official client's names."""
+
+    id: str
+    name: str
+    image: str
+    status: str
+    resources: str
+    region: str | None
+    labels: list[str]
+    created_at: str
+    timeout_minutes: int
+    expires_at: str | UnsetType = UNSET
+
+
+def listed(sandbox: Sandbox) -> ListedSandbox:
+    """A sandbox among others."""
+    return ListedSandbox(
+        id=sandbox.id,
+        name=sandbox.name,
+        image=sandbox.docker_image,
+        status=sandbox.status,
+        resources=size_text(sandbox),
+        region=sandbox.region,
+        labels=sandbox.labels,
+        created_at=sandbox.created_at,
+        timeout_minutes=sandbox.timeout_minutes,
+        expires_at=sandbox.expires_at or UNSET,
+    )
+
+
+class SandboxDetails(msgspec.Struct, frozen=True, kw_only=True):
+    """One sandbox, with the official client's names, without what is unknown from `started_at` on.
+
+    Sizes are in GB. Values of secrets are not shown.
+    """
+
+    id: str
+    name: str
+    type: Literal["VM", "container"]
+    docker_image: str
+    start_command: str | StartCommand | None
+    status: str
+    cpu_cores: float
+    memory_gb: float
+    disk_size_gb: float
+    disk_mount_path: str
+    gpu_count: int
+    gpu_type: str | None
+    network_allowlist: list[str] | None
+    network_denylist: list[str] | None
+    timeout_minutes: int
+    idle_timeout_minutes: int | None
+    termination_reason: str | None
+    labels: list[str]
+    created_at: str
+    user_id: str | None
+    team_id: str | None
+    region: str | None
+    started_at: str | UnsetType = UNSET
+    terminated_at: str | UnsetType = UNSET
+    exit_code: int | UnsetType = UNSET
+    error_type: str | UnsetType = UNSET
+    error_message: str | UnsetType = UNSET
+    environment_vars: dict[str, Any] | UnsetType = UNSET
+    secrets: dict[str, str] | UnsetType = UNSET
+    advanced_configs: dict[str, Any] | UnsetType = UNSET
+
+
+_SOMETIMES = ("started_at", "terminated_at", "exit_code", "error_type", "error_message")
+_MADE = ("type", "environment_vars", "secrets", "advanced_configs")
+_ALWAYS = frozenset(SandboxDetails.__struct_fields__) - {*_SOMETIMES, *_MADE}
+
+
+def detailed(sandbox: Sandbox) -> SandboxDetails:
+    """A sandbox by itself."""
+    known = {
+        name: value
+        for name, value in msgspec.structs.asdict(sandbox).items()
+        if name in _ALWAYS or (name in _SOMETIMES and value is not None)
     }
-
-
-def detailed(sandbox: Sandbox) -> dict[str, Any]:
-    """One sandbox as JSON, with the official client's names; values of secrets are not shown."""
-    always = {
-        "id": sandbox.id,
-        "name": sandbox.name,
-        "type": "VM" if sandbox.vm else "container",
-        "docker_image": sandbox.docker_image,
-        "start_command": _command(sandbox.start_command),
-        "status": sandbox.status,
-        "cpu_cores": sandbox.cpu_cores,
-        "memory_gb": sandbox.memory_gb,
-        "disk_size_gb": sandbox.disk_size_gb,
-        "disk_mount_path": sandbox.disk_mount_path,
-        "gpu_count": sandbox.gpu_count,
-        "gpu_type": sandbox.gpu_type,
-        "network_allowlist": sandbox.network_allowlist,
-        "network_denylist": sandbox.network_denylist,
-        "timeout_minutes": sandbox.timeout_minutes,
-        "idle_timeout_minutes": sandbox.idle_timeout_minutes,
-        "termination_reason": sandbox.termination_reason,
-        "labels": sandbox.labels,
-        "created_at": sandbox.created_at,
-        "user_id": sandbox.user_id,
-        "team_id": sandbox.team_id,
-        "region": sandbox.region,
-    }
-    sometimes = {
-        "started_at": sandbox.started_at,
-        "terminated_at": sandbox.terminated_at,
-        "exit_code": sandbox.exit_code,
-        "error_type": sandbox.error_type,
-        "error_message": sandbox.error_message,
-        "environment_vars": _variables(sandbox.environment_vars or {}),
-        "secrets": dict.fromkeys(sandbox.secrets or {}, _HIDDEN),
-        "advanced_configs": sandbox.advanced_configs,
-    }
-    return always | {name: value for name, value in sometimes.items() if value not in (None, {})}
-
-
-def _command(command: str | StartCommand | None) -> str | dict[str, Any] | None:
-    if isinstance(command, StartCommand):
-        return {"executable": command.executable, "args": command.args}
-    return command
+    return SandboxDetails(
+        **known,
+        type="VM" if sandbox.vm else "container",
+        environment_vars=_variables(sandbox.environment_vars or {}) or UNSET,
+        secrets=dict.fromkeys(sandbox.secrets or {}, _HIDDEN) or UNSET,
+        advanced_configs=sandbox.advanced_configs or UNSET,
+    )
 
 
 def _variables(variables: dict[str, str]) -> dict[str, str]:

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from prime_cli.client.api.client import HubClient
+from prime_cli.commands.contract import WRITES
 from prime_cli.commands.options import hub_options, open_session
 from prime_cli.commands.sandbox.lookup import SandboxArg, describe_reach, find_sandbox
 from prime_cli.core.config import PRIME_API_URL
@@ -15,7 +16,7 @@ from prime_cli.wire.sandboxes import NETWORKS, EgressChange, EgressState, Sandbo
 _ALL = "*"
 
 
-@hub_options()
+@hub_options(answer=EgressState, effects=WRITES)
 def network(
     ctx: typer.Context,
     sandbox: SandboxArg,

@@ -12,6 +12,7 @@ from typing import Annotated
 import typer
 
 from prime_cli.client.api.sandbox_gateway import SandboxGateway
+from prime_cli.commands.contract import RUNS_PROGRAM, WRITES
 from prime_cli.commands.options import CONTEXT, OFFLINE, QUIET, common_options, open_session
 from prime_cli.commands.sandbox.lookup import SandboxArg, find_living, parse_pairs
 from prime_cli.core.config import PRIME_API_URL
@@ -31,7 +32,7 @@ _KILLED = 137
 """128 + SIGKILL."""
 
 
-@common_options(QUIET, CONTEXT, OFFLINE)
+@common_options(QUIET, CONTEXT, OFFLINE, effects=(WRITES, RUNS_PROGRAM))
 def run(
     ctx: typer.Context,
     sandbox: SandboxArg,

@@ -41,7 +41,7 @@ def test_the_total_is_price_times_hours() -> None:
     plan = planned(life=timedelta(hours=2))
     assert (plan.price, plan.estimate) == (1.65, 3.3)
     assert plan.stop_at == NOW + timedelta(hours=2)
-    assert plan.summary["stop_at"] == "2026-11-21T14:00:00Z"
+    assert plan.summary.stop_at == "2026-11-21T14:00:00Z"
 
 
 def test_it_exists_for_a_day_by_default() -> None:
@@ -130,7 +130,7 @@ def test_a_name_alone_is_taken_from_the_environment() -> None:
 
 def test_values_of_variables_are_never_shown() -> None:
     plan = planned(env_vars=[PodVariable("TOKEN", "s3cret")])
-    assert plan.summary["variables"] == ["TOKEN"]
+    assert plan.summary.variables == ["TOKEN"]
     assert "s3cret" not in f"{plan!r}{plan.summary}"
 
 

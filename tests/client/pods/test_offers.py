@@ -3,16 +3,15 @@
 import msgspec
 import pytest
 
+from prime_cli.client.pods.offer_rows import gpu_type_rows, offer_rows
 from prime_cli.client.pods.offers import (
     accepting_variables,
     choose_cheapest,
     choose_named,
     explain_no_offer,
     filter_offers,
-    gpu_type_rows,
     match_types,
     offer_id,
-    offer_rows,
     read_regions,
     split_list,
     suggest_types,
@@ -91,8 +90,8 @@ def test_options_may_be_repeated_and_hold_several() -> None:
 def test_similar_offers_are_one_with_the_range_of_what_differs() -> None:
     larger = changed(A100, vcpu=Spec(default_count=28), memory=Spec(default_count=250))
     (one,) = offer_rows([A100, larger], group=True)
-    assert (one["vcpus"], one["memory_gb"], one["disk_gb"]) == ("14-28", "125-250", "120+")
-    assert one["id"] in (offer_id(A100), offer_id(larger))
+    assert (one.vcpus, one.memory_gb, one.disk_gb) == ("14-28", "125-250", "120+")
+    assert one.id in (offer_id(A100), offer_id(larger))
     assert len(offer_rows([A100, larger], group=False)) == 2
 
 
