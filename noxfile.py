@@ -62,6 +62,7 @@ def types(session: nox.Session) -> None:
 def docs(session: nox.Session) -> None:
     """Build the site into site/, and fail on a broken link; needs the extra `docs`."""
     session.run("zensical", "build", "--clean", "--strict")
+    session.run("python", ".ci/llms.py")
 
 
 @nox.session

@@ -37,6 +37,7 @@ _prime_step() {
     'prime doctor') at='prime doctor' ;;
     'prime completion') at='prime completion' ;;
     'prime schema') at='prime schema' ;;
+    'prime skills') at='prime skills' ;;
     'prime update') at='prime update' ;;
     'prime env init') at='prime env init' ;;
     'prime env migrate') at='prime env migrate' ;;
@@ -244,6 +245,7 @@ _prime_step() {
     'prime completion fish') at='prime completion fish' ;;
     'prime completion powershell') at='prime completion powershell' ;;
     'prime completion pwsh') at='prime completion powershell' ;;
+    'prime skills add') at='prime skills add' ;;
     *) return 1 ;;
   esac
 }
@@ -1215,6 +1217,8 @@ _prime_offers() {
     'prime completion uninstall --output'|'prime completion uninstall -o') offers='table plain json jsonl' ;;
     'prime schema --file') offers='' ;;
     'prime schema --output'|'prime schema -o') offers='table plain json jsonl' ;;
+    'prime skills add --dest') offers='@folders' ;;
+    'prime skills add --output'|'prime skills add -o') offers='table plain json jsonl' ;;
     'prime update --output'|'prime update -o') offers='table plain json jsonl' ;;
     'prime env init 0') offers='' ;;
     'prime env migrate 0') offers='@projects' ;;
@@ -1383,7 +1387,7 @@ _prime_offers() {
 }
 _prime_words() {
   case $1 in
-    'prime') words='env eval train rollouts open serve availability pods sandbox disks ssh-keys gc hub login join logout whoami switch teams keys identities secret context config cache doctor completion schema update' options='--context --version -v -h --help' ;;
+    'prime') words='env eval train rollouts open serve availability pods sandbox disks ssh-keys gc hub login join logout whoami switch teams keys identities secret context config cache doctor completion schema skills update' options='--context --version -v -h --help' ;;
     'prime env') words='init migrate build check shell test upload install trust bundle signers uninstall lock sync outdated diff pull info status list verify versions delete fork star unstar yank unyank secret var publisher inspect' options='-h --help' ;;
     'prime env init') words='' options='--template --v1 --v0 --multi-file --path -p --force --rewrite-readme --output -o --quiet -q -h --help' ;;
     'prime env migrate') words='' options='--path -p -o --num-examples -n --force --env-var --verifiers --python --yes -y --output -o --quiet -q --context --offline -h --help' ;;
@@ -1585,6 +1589,8 @@ _prime_words() {
     'prime completion fish') words='' options='-h --help' ;;
     'prime completion powershell') words='' options='-h --help' ;;
     'prime schema') words='' options='--file --output -o --quiet -q -h --help' ;;
+    'prime skills') words='add' options='-h --help' ;;
+    'prime skills add') words='' options='--dest --output -o --quiet -q -h --help' ;;
     'prime update') words='' options='--check --yes -y --output -o --quiet -q -h --help' ;;
   esac
 }

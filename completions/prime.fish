@@ -73,6 +73,8 @@ function __prime_step
             printf '%s\n' 'prime completion'
         case 'prime schema'
             printf '%s\n' 'prime schema'
+        case 'prime skills'
+            printf '%s\n' 'prime skills'
         case 'prime update'
             printf '%s\n' 'prime update'
         case 'prime env init'
@@ -487,6 +489,8 @@ function __prime_step
             printf '%s\n' 'prime completion powershell'
         case 'prime completion pwsh'
             printf '%s\n' 'prime completion powershell'
+        case 'prime skills add'
+            printf '%s\n' 'prime skills add'
         case '*'
             return 1
     end
@@ -2421,6 +2425,10 @@ function __prime_offers
             printf '%s\n' ''
         case 'prime schema --output' 'prime schema -o'
             printf '%s\n' 'table plain json jsonl'
+        case 'prime skills add --dest'
+            printf '%s\n' '@folders'
+        case 'prime skills add --output' 'prime skills add -o'
+            printf '%s\n' 'table plain json jsonl'
         case 'prime update --output' 'prime update -o'
             printf '%s\n' 'table plain json jsonl'
         case 'prime env init 0'
@@ -2754,7 +2762,7 @@ end
 function __prime_commands
     switch $argv[1]
         case 'prime'
-            printf '%s\n' 'env	Write, publish and install environments.' 'eval	Evaluate models on environments.' 'train	Train a model on an environment.' 'rollouts	Produce rollouts for trainers.' 'open	Show runs and environments in a browser.' 'serve	Serve a model on this machine with the OpenAI API.' 'availability	Find machines to rent, with prices.' 'pods	Create, connect to and terminate pods.' 'sandbox	Create sandboxes, and run code in them.' 'disks	Manage persistent disks.' 'ssh-keys	Manage the SSH keys that can access your pods.' 'gc	Terminate orphaned and expired pods, disks and sandboxes.' 'hub	Run a hub for a team.' 'login	Log in to a hub and make it the current one.' 'join	Accept an invitation to a hub or a team.' 'logout	Log out of a hub and remove its key.' 'whoami	Show the current user and hub.' 'switch	Switch to a team or to your personal account.' 'teams	List your teams, and manage their members.' 'keys	Manage your API keys.' 'identities	Manage the identities that log you in.' 'secret	Manage your secrets and those of your teams.' 'context	Manage the hubs that you use.' 'config	Show and change settings.' 'cache	List, verify and prune prime\'s cache.' 'doctor	Diagnose problems with this machine and its settings.' 'completion	Set up shell completion.' 'schema	Describe commands as JSON, for scripts and agents.' 'update	Update prime.'
+            printf '%s\n' 'env	Write, publish and install environments.' 'eval	Evaluate models on environments.' 'train	Train a model on an environment.' 'rollouts	Produce rollouts for trainers.' 'open	Show runs and environments in a browser.' 'serve	Serve a model on this machine with the OpenAI API.' 'availability	Find machines to rent, with prices.' 'pods	Create, connect to and terminate pods.' 'sandbox	Create sandboxes, and run code in them.' 'disks	Manage persistent disks.' 'ssh-keys	Manage the SSH keys that can access your pods.' 'gc	Terminate orphaned and expired pods, disks and sandboxes.' 'hub	Run a hub for a team.' 'login	Log in to a hub and make it the current one.' 'join	Accept an invitation to a hub or a team.' 'logout	Log out of a hub and remove its key.' 'whoami	Show the current user and hub.' 'switch	Switch to a team or to your personal account.' 'teams	List your teams, and manage their members.' 'keys	Manage your API keys.' 'identities	Manage the identities that log you in.' 'secret	Manage your secrets and those of your teams.' 'context	Manage the hubs that you use.' 'config	Show and change settings.' 'cache	List, verify and prune prime\'s cache.' 'doctor	Diagnose problems with this machine and its settings.' 'completion	Set up shell completion.' 'schema	Describe commands as JSON, for scripts and agents.' 'skills	Teach coding agents to use prime.' 'update	Update prime.'
         case 'prime env'
             printf '%s\n' 'init	Create a new environment that runs as it is.' 'migrate	Write the v1 form of a v0 project, and compare.' 'build	Build a wheel and check that it loads.' 'check	Check the quality of an environment.' 'shell	Open a shell in the runtime of a task.' 'test	Run an environment\'s own tests with pytest.' 'upload	Build an environment and publish it to the hub.' 'install	Install environments into the workspace.' 'trust	Trust owners on the current hub, or list trusted owners.' 'bundle	Bundle environments and their packages into one file.' 'signers	List or change trusted signers.' 'uninstall	Remove environments from the workspace.' 'lock	Lock environment versions and hashes in prime.lock.' 'sync	Sync the workspace with prime.lock.' 'outdated	Show environments that have a newer version.' 'diff	Compare two versions of an environment.' 'pull	Download the source of an environment.' 'info	Show an environment and how to use it.' 'status	Show an environment\'s visibility and latest version.' 'list	List environments on the hub.' 'verify	Rebuild a published wheel from source and compare the two.' 'versions	List the versions of an environment.' 'delete	Delete an environment or one version of it.' 'fork	Copy an environment to your own name or a team\'s.' 'star	Star an environment.' 'unstar	Remove your star from an environment.' 'yank	Yank a version, so that it is no longer chosen.' 'unyank	Undo the yank of a version.' 'secret	Manage the secrets of an environment.' 'var	Manage the variables of an environment.' 'publisher	Trust CI jobs to publish without a key.' 'inspect	Browse the files of a published version.'
         case 'prime env secret'
@@ -2807,6 +2815,8 @@ function __prime_commands
             printf '%s\n' 'list	List cache entries with size and last use.' 'prune	Remove entries that have not been used recently.' 'verify	Verify the integrity of the cache.'
         case 'prime completion'
             printf '%s\n' 'install	Install completion for a shell.' 'uninstall	Remove installed completion.' 'bash	Print the bash completion script.' 'zsh	Print the zsh completion script.' 'fish	Print the fish completion script.' 'powershell	Print the PowerShell completion script.'
+        case 'prime skills'
+            printf '%s\n' 'add	Write a skill where the agents of this project look for it.'
         case '*'
             return 1
     end
@@ -3217,6 +3227,10 @@ function __prime_options
             printf '%s\n' '-h	Show this message and exit.' '--help	Show this message and exit.'
         case 'prime schema'
             printf '%s\n' '--file	A file: run.json, journal.jsonl, summary.json, check.json, prime.lock.' '--output	Output format: table, plain (tab-separated, no header), json or jsonl.' '-o	Output format: table, plain (tab-separated, no header), json or jsonl.' '--quiet	Print data, warnings and errors only.' '-q	Print data, warnings and errors only.' '-h	Show this message and exit.' '--help	Show this message and exit.'
+        case 'prime skills'
+            printf '%s\n' '-h	Show this message and exit.' '--help	Show this message and exit.'
+        case 'prime skills add'
+            printf '%s\n' '--dest	The folder of skills.' '--output	Output format: table, plain (tab-separated, no header), json or jsonl.' '-o	Output format: table, plain (tab-separated, no header), json or jsonl.' '--quiet	Print data, warnings and errors only.' '-q	Print data, warnings and errors only.' '-h	Show this message and exit.' '--help	Show this message and exit.'
         case 'prime update'
             printf '%s\n' '--check	Show how prime is updated; change nothing.' '--yes	Skip confirmation prompts.' '-y	Skip confirmation prompts.' '--output	Output format: table, plain (tab-separated, no header), json or jsonl.' '-o	Output format: table, plain (tab-separated, no header), json or jsonl.' '--quiet	Print data, warnings and errors only.' '-q	Print data, warnings and errors only.' '-h	Show this message and exit.' '--help	Show this message and exit.'
         case '*'

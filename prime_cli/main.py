@@ -59,10 +59,12 @@ def main(argv: "Sequence[str] | None" = None, session: "Session | None" = None) 
 
     words = sys.argv[1:] if argv is None else list(argv)
     session = session or Session()
-    session.mode = output_mode(words)
+    session.mode, session.command = output_mode(words), _typed(words)
     try:
         try:
-            return invoke(words, session)
+            code = invoke(words, session)
+            _remind_agent(session)
+            return code
         finally:
             session.close()
     except BrokenPipeError:  # the reader of the help has seen enough
@@ -74,6 +76,23 @@ def main(argv: "Sequence[str] | None" = None, session: "Session | None" = None) 
         failure = as_failure(error, _keys_seen(session))
     session.output.fail(failure)
     return int(failure.exit_code)
+
+
+def _remind_agent(session: "Session") -> None:
+    """A coding agent that has read what another release wrote is told so."""
+    from prime_cli.core.env_flags import find_agent
+
+    if find_agent():
+        from prime_cli.commands.skills import find_stale_skill
+
+        if stale := find_stale_skill():
+            session.output.hint(f"{stale} is of another release: run `prime skills add`")
+
+
+def _typed(words: "list[str]") -> str:
+    import shlex
+
+    return shlex.join(["prime", *words])
 
 
 def _keys_seen(session: "Session") -> "list[str]":

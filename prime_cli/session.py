@@ -42,6 +42,7 @@ class Session:
         self.transport = transport
         self._progress = progress
         self._closing = ExitStack()
+        self.command = "prime"
         self.mode: str | None = None
         self.quiet = False
         self.plain = False
@@ -94,7 +95,7 @@ class Session:
         """Where data and talk go."""
         from prime_cli.terminal.output import Output
 
-        return Output(self.mode, quiet=self.quiet, yes=self.yes)
+        return Output(self.mode, quiet=self.quiet, yes=self.yes, command=self.command)
 
     @property
     def progress(self) -> "Progress":

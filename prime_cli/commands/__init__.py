@@ -107,6 +107,7 @@ app = group(
             "prime_cli.commands.schema:schema",
             "Describe commands as JSON, for scripts and agents.",
         ),
+        "skills": ("prime_cli.commands.skills:app", "Teach coding agents to use prime."),
         "update": ("prime_cli.commands.update:update", "Update prime."),
     },
     unlisted={"fork": ("prime_cli.commands.env.fork:fork", "Copy an environment.")},
@@ -123,7 +124,7 @@ app = group(
     panels={
         "Hubs and accounts": "join logout whoami switch teams keys identities secret context hub",
         "Compute": "availability sandbox disks ssh-keys gc",
-        "Settings": "config cache completion schema update",
+        "Settings": "config cache completion schema skills update",
     },
     callback=_root,
 )

@@ -10,7 +10,7 @@ Answer = Any
 """A type, `module:Type` where its import would cost the command time, or a tuple of these."""
 
 
-class Effect(StrEnum):
+class SideEffect(StrEnum):
     """What a command may do besides answering; `EFFECTS` has a sentence for each."""
 
     ASKS_HUB = "asks-hub"
@@ -22,14 +22,14 @@ class Effect(StrEnum):
 
 
 EFFECTS = {
-    Effect.ASKS_HUB: "asks the current hub, which may be on another machine",
-    Effect.NETWORK: "connects to hosts besides the hub",
-    Effect.WRITES: "changes files here, or data on the hub",
-    Effect.RUNS_CODE: "may run code of an environment or of a package",
-    Effect.SPENDS: "may cost money",
-    Effect.RUNS_PROGRAM: "ends with the exit code of the program that it runs",
+    SideEffect.ASKS_HUB: "asks the current hub, which may be on another machine",
+    SideEffect.NETWORK: "connects to hosts besides the hub",
+    SideEffect.WRITES: "changes files here, or data on the hub",
+    SideEffect.RUNS_CODE: "may run code of an environment or of a package",
+    SideEffect.SPENDS: "may cost money",
+    SideEffect.RUNS_PROGRAM: "ends with the exit code of the program that it runs",
 }
-NETWORK, WRITES, RUNS_CODE, SPENDS, RUNS_PROGRAM = list(Effect)[1:]
+NETWORK, WRITES, RUNS_CODE, SPENDS, RUNS_PROGRAM = list(SideEffect)[1:]
 
 _ALWAYS = frozenset(
     {
@@ -43,17 +43,17 @@ _ALWAYS = frozenset(
     }
 )
 _BY_EFFECT = {
-    Effect.ASKS_HUB: {
+    SideEffect.ASKS_HUB: {
         ExitCode.NOT_ALLOWED,
         ExitCode.UNREACHABLE,
         ExitCode.CONFLICT,
         ExitCode.INTEGRITY,
     },
-    Effect.NETWORK: {ExitCode.NOT_ALLOWED, ExitCode.UNREACHABLE},
-    Effect.WRITES: {ExitCode.CONFLICT, ExitCode.INTEGRITY},
-    Effect.RUNS_CODE: {ExitCode.NOT_ALLOWED, ExitCode.INTEGRITY, ExitCode.ENVIRONMENT},
-    Effect.SPENDS: {ExitCode.PARTIAL},
-    Effect.RUNS_PROGRAM: set(ExitCode),
+    SideEffect.NETWORK: {ExitCode.NOT_ALLOWED, ExitCode.UNREACHABLE},
+    SideEffect.WRITES: {ExitCode.CONFLICT, ExitCode.INTEGRITY},
+    SideEffect.RUNS_CODE: {ExitCode.NOT_ALLOWED, ExitCode.INTEGRITY, ExitCode.ENVIRONMENT},
+    SideEffect.SPENDS: {ExitCode.PARTIAL},
+    SideEffect.RUNS_PROGRAM: set(ExitCode),
 }
 
 
@@ -63,11 +63,11 @@ class Contract:
 
     answers: tuple[Answer, ...] = ()
     records: tuple[Answer, ...] = ()
-    effects: frozenset[Effect] = frozenset()
+    effects: frozenset[SideEffect] = frozenset()
     exits: frozenset[ExitCode] = frozenset()
 
     @property
-    def sorted_effects(self) -> list[Effect]:
+    def sorted_effects(self) -> list[SideEffect]:
         """In the order of EFFECTS."""
         return [each for each in EFFECTS if each in self.effects]
 

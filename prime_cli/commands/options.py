@@ -12,7 +12,7 @@ from typing import Annotated, Any, TypeVar, get_args, get_origin
 
 import typer
 
-from prime_cli.commands.contract import Effect, contract
+from prime_cli.commands.contract import SideEffect, contract
 from prime_cli.core.errors import UsageError
 from prime_cli.core.options import Option, OptionField, is_record, option_fields, record_class
 from prime_cli.core.refs import EnvRef
@@ -74,7 +74,7 @@ def common_options(*options: OptionField | str, **promised: Any) -> Callable[[Fu
     """
     made = contract(**promised) if promised else None
     if made and CONTEXT in options:
-        made = replace(made, effects=made.effects | {Effect.ASKS_HUB})
+        made = replace(made, effects=made.effects | {SideEffect.ASKS_HUB})
 
     def mark(function: Function) -> Function:
         function.common_options = options  # type: ignore[attr-defined]

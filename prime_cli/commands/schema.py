@@ -8,7 +8,7 @@ import msgspec
 import typer
 
 from prime_cli.commands.base import LazyCommand, load, long_name
-from prime_cli.commands.contract import EFFECTS, Contract, Effect
+from prime_cli.commands.contract import EFFECTS, Contract, SideEffect
 from prime_cli.commands.json_schema import FILES, answer_schema, file_schema, line_schema
 from prime_cli.commands.options import local_options, open_session
 from prime_cli.core.errors import NotFound, UsageError
@@ -38,7 +38,7 @@ class CommandLine(msgspec.Struct, frozen=True):
 
     command: str
     summary: str
-    effects: list[Effect]
+    effects: list[SideEffect]
 
 
 class CommandList(msgspec.Struct, frozen=True):
@@ -58,7 +58,7 @@ class CommandSchema(msgspec.Struct, frozen=True):
     help: str
     arguments: list[ParameterSchema]
     options: list[ParameterSchema]
-    effects: list[Effect]
+    effects: list[SideEffect]
     exit_codes: dict[str, str]
     examples: list[str]
     answer: JsonSchema | None
@@ -101,6 +101,8 @@ def schema(
       prime schema
       prime schema eval run
       prime schema --file run.json
+    \b
+    See also: `prime skills add`.
     """
     session = open_session(ctx)
     if file is not None and words:

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TextIO
 
+from prime_cli.core.env_flags import find_agent
 from prime_cli.core.errors import Declined, PrimeError, UsageError
 from prime_cli.core.progress import Progress
 from prime_cli.terminal.progress import Lines, Quiet, Spoken
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from prime_cli.terminal.live import LiveTable
 
 MODES = ("table", "plain", "json", "jsonl")
+_MOST_FOR_AGENTS = 40
 _RED, _YELLOW, _DIM, _OFF = "\x1b[31m", "\x1b[33m", "\x1b[2m", "\x1b[0m"
 
 Line = tuple[str, str]
@@ -35,7 +37,8 @@ class Output:
     `table` (the default) draws for people: with colour and fitted to the screen on a terminal,
     with every value whole elsewhere. `plain` is tab-separated, without headers. `json` is one
     document, `jsonl` one record a line. `quiet` keeps only data, warnings and errors; `yes` answers
-    `confirm`.
+    `confirm`. A coding agent gets the first lines of what is for people, and the `command` for the
+    rest.
     """
 
     def __init__(
@@ -44,6 +47,7 @@ class Output:
         *,
         quiet: bool = False,
         yes: bool = False,
+        command: str = "prime",
         out: TextIO | None = None,
         err: TextIO | None = None,
     ) -> None:
@@ -54,6 +58,8 @@ class Output:
         self.mode = mode or "table"
         self.quiet = quiet
         self._yes = yes
+        self._command = command
+        self._most_lines = _MOST_FOR_AGENTS if find_agent() else None
         self._out = Stream(out or sys.stdout)
         self._err = Stream(err or sys.stderr)
         self._above_bars: Callable[[str], None] | None = None
@@ -246,20 +252,27 @@ class Output:
             _labelled(label, text, size, room=room, colour=self._out.colour)
             for label, text in lines
         ]
-        self._write("".join(shown))
+        self._write_most(shown)
 
     def _draw_table(
         self, columns: Sequence[str], rows: Sequence[Sequence[str]], title: str | None
     ) -> None:
         # Before columns are measured: what a console lacks may take more room, as `...` does.
         cells = [[self._out.fit(_one_line(cell)) for cell in row] for row in rows]
-        if self._out.is_tty:
+        if self._out.is_tty and self._most_lines is None:
             from prime_cli.terminal.tables import draw
 
             self._write(draw(columns, cells, title=title, stream=self._out))
             return
         lines = [*([title] if title else []), *aligned(columns, cells)]
-        self._write("".join(f"{line}\n" for line in lines))
+        self._write_most([f"{line}\n" for line in lines])
+
+    def _write_most(self, lines: Sequence[str]) -> None:
+        """What is for people; of that an agent's context has room for the first lines."""
+        self._write("".join(lines[: self._most_lines]))
+        left = len(lines) - (self._most_lines or len(lines))
+        if left > 0:
+            self._tell(f"hint: {left} more lines with `{self._command} --output plain`")
 
 
 def _lines_of(value: Any) -> list[Line]:

@@ -9,7 +9,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from prime_cli.core.env_flags import in_ci
+from prime_cli.core.env_flags import is_unattended
 from prime_cli.core.errors import Declined, UsageError
 from prime_cli.terminal.streams import Stream
 from prime_cli.terminal.text import clean, wrapped
@@ -90,14 +90,15 @@ def read_secret(label: str, err: Stream, *, most: int = LONGEST_SECRET) -> str:
 
 
 def can_ask(err: Stream) -> bool:
-    """Whether a person reads stderr and types into stdin; nobody does so in a job of CI.
+    """Whether a person reads stderr and types into stdin; nobody does so in a job of CI, or
+    for a coding agent.
 
     A thread beside the main one asks nobody: Ctrl-C would not end its question, and others talk
     and draw meanwhile.
     """
     if threading.current_thread() is not threading.main_thread():
         return False
-    return err.is_tty and not in_ci() and sys.stdin is not None and sys.stdin.isatty()
+    return err.is_tty and not is_unattended() and sys.stdin is not None and sys.stdin.isatty()
 
 
 def _answer(question: str, err: Stream) -> str:

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Mapping
 from typing import TextIO
 
-from prime_cli.core.env_flags import in_ci, is_on
+from prime_cli.core.env_flags import is_on, is_unattended
 from prime_cli.core.errors import StorageFailed
 from prime_cli.terminal.text import encodable
 
@@ -31,7 +31,7 @@ class Stream:
         self._environ = environ
         self.is_tty = target is not None and not target.closed and target.isatty()
         takes_escapes = self.is_tty and _takes_escapes(environ)
-        self.can_draw = takes_escapes and not in_ci(environ)
+        self.can_draw = takes_escapes and not is_unattended(environ)
         self.colour = _wants_colour(environ, otherwise=takes_escapes)
 
     @property

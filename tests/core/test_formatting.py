@@ -279,7 +279,7 @@ OTHERS = {
     "evals/gate/reports.py",  # seconds in attributes of JUnit
     "pages/charts.py",  # places in SVG
     "pages/plot.py",
-    "client/pods/offers.py",  # prices as the official client writes them
+    "client/pods/offer_rows.py",  # prices as the official client writes them
     "training/engines/trl/prime_trl/exactness.py",  # run by the trainer's Python, without prime
     "training/engines/trl/prime_trl/run.py",
     "runs/export/page_parts/data.js",  # `format_number` in JavaScript

@@ -19,7 +19,7 @@ _JSON = ("json", "jsonl")
 
 def check_contract(argv: Sequence[str], code: int, out: str) -> None:
     """Raise AssertionError for an exit code, a document or a field that is not declared."""
-    target, path = _leaf(argv)
+    target, path = find_leaf(argv)
     promised = _contract(target)
     if promised is None or target is None:
         return
@@ -44,7 +44,7 @@ def _sentence(fault: Any) -> str:
     return f"{fault.json_path}: {fault.message[:400]}"
 
 
-def _leaf(argv: Sequence[str]) -> tuple[str | None, list[str]]:
+def find_leaf(argv: Sequence[str]) -> tuple[str | None, list[str]]:
     """The target of the command that these words name, and its path."""
     target, path = _APP, ["prime"]
     words = iter(argv)

@@ -169,6 +169,7 @@ WORDS: dict[str, str] = {
     "doctor": "",
     "update": "--check",
     "schema": "whoami",
+    "skills add": "",
     "completion install": "bash",
     "completion uninstall": "bash",
     "completion bash": "",

@@ -19,6 +19,8 @@ V0_VERIFIERS = "verifiers>=0.1.14,<0.4"
 V1_VERIFIERS = "verifiers>=0.4,<0.5"
 
 README = "README.md"
+AGENTS = "AGENTS.md"
+"""What coding agents read first in a project."""
 
 _NAME = re.compile(r"[A-Za-z](?:[A-Za-z0-9._-]{0,62}[A-Za-z0-9])?")
 
@@ -143,6 +145,7 @@ def plan_scaffold(
     files = {
         "pyproject.toml": _fill("pyproject.toml", values),
         README: _fill(README, values),
+        AGENTS: _fill(AGENTS, values),
         f"tests/test_{module}.py": _fill(tests, values),
     }
     body = _fill(f"{generation}/{kind.template}.py", values)

@@ -60,6 +60,7 @@ ENTRIES: dict[str, tuple[Entry, ...]] = {
     "prime logout": (Entry("logout team", wrong="logout no-such", hub=SERVED, changes=True),),
     "prime switch": (Entry("switch lab", wrong="switch no-such", hub=SERVED, changes=True),),
     "prime update": (Entry("update --check"),),
+    "prime skills add": (Entry("skills add --dest mine", changes=True),),
     "prime schema": (Entry("schema whoami", wrong="schema whomai"),),
     "prime doctor": (Entry("doctor --offline", slow=True),),
     # --- teams ---
