@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from importlib import import_module
+from inspect import isfunction
 from pathlib import PurePath
 from typing import Any, NamedTuple, get_args
 
@@ -11,7 +12,10 @@ from prime_cli.commands.contract import Answer, Contract
 
 
 class FileType(NamedTuple):
-    """What a file is, and `module:Type` of its content or, in JSON Lines, of one line."""
+    """What a file is, and `module:Type` of its content or, in JSON Lines, of one line.
+
+    A function makes the schema of what has no type.
+    """
 
     about: str
     kind: str
@@ -23,6 +27,15 @@ FILES = {
     ),
     "journal.jsonl": FileType("one finished rollout of a run", "prime_cli.runs.rows:Row"),
     "summary.json": FileType("the scores of a run", "prime_cli.runs.summary:Summary"),
+    "results.jsonl": FileType(
+        "one finished rollout as verifiers writes it", "prime_cli.runs.vf_eval_writer:ResultRow"
+    ),
+    "suite.toml": FileType(
+        "evaluations that run together", "prime_cli.evals.suites.definition:suite_schema"
+    ),
+    "endpoints.toml": FileType(
+        "models by alias, with their addresses", "prime_cli.models.registry:EndpointsFile"
+    ),
     "check.json": FileType("the report of `env check`", "prime_cli.wire.check_reports:CheckReport"),
     "prime.lock": FileType(
         "the locked environments of a workspace, in TOML",
@@ -64,7 +77,9 @@ def field_names(contract: Contract) -> Iterator[str]:
 
 def file_schema(name: str) -> dict[str, Any]:
     """The schema of a file of FILES."""
-    return answer_schema([FILES[name].kind]) or {}
+    kind = _loaded(FILES[name].kind)
+    made: dict[str, Any] | None = kind() if isfunction(kind) else answer_schema([kind])
+    return made or {}
 
 
 def _properties(schema: dict[str, Any], definitions: dict[str, Any]) -> dict[str, Any]:

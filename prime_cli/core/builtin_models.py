@@ -22,6 +22,15 @@ TINY = f"{BUILT_IN}tiny"
 """Random weights for trying out a training."""
 
 
+ABOUT = {
+    ECHO: "repeats the prompt",
+    ORACLE: "gives the right answers",
+    SMOLLM2: "a small real model",
+    TINY: "random weights",
+}
+"""What newcomers should know of them, in a few words."""
+
+
 def is_baseline(model: str | None) -> bool:
     """Whether `model` is built in and no real one: its score tells of the environment alone."""
     return (model or "").startswith(BUILT_IN) and model != SMOLLM2

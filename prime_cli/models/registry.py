@@ -5,7 +5,9 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
+
+import msgspec
 
 from prime_cli.core.errors import NotFound, UsageError
 from prime_cli.core.paths import home_path, prime_home, storage_errors
@@ -16,6 +18,24 @@ from prime_cli.models.providers import EndpointSecret, KeySource
 
 CHAT = "openai_chat_completions"
 _OPENAI_TYPES = (CHAT, "openai_completions", "openai_responses")
+
+
+class EndpointTable(msgspec.Struct, frozen=True, omit_defaults=True):
+    """`[[endpoint]]`: `key` names a variable, `price` is in USD per million tokens."""
+
+    endpoint_id: str
+    model: str
+    url: str
+    key: str | None = None
+    type: str = CHAT
+    headers: dict[str, str] = {}
+    price: dict[Literal["input", "output", "cached"], float] | None = None
+
+
+class EndpointsFile(msgspec.Struct, frozen=True):
+    """endpoints.toml, for `prime schema`; `load_registry` also reads the names of vf-eval."""
+
+    endpoint: list[EndpointTable]
 
 
 @dataclass(frozen=True)

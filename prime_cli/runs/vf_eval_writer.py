@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 import msgspec
 
@@ -32,12 +32,32 @@ def ordered_rows(journal: Path) -> Iterator[Row]:
     return index_journal(journal).rows()
 
 
+class ResultRow(TypedDict, total=False):
+    """A line of results.jsonl; its metrics and columns of the state are further keys."""
+
+    example_id: int | str
+    prompt: Any
+    completion: Any
+    answer: str
+    info: dict[str, Any]
+    task: str
+    reward: float | None
+    error: dict[str, Any] | None
+    timing: dict[str, Any]
+    is_completed: bool
+    is_truncated: bool
+    stop_condition: str | None
+    metrics: dict[str, float]
+    token_usage: dict[str, Any] | None
+    prime: dict[str, Any]
+
+
 def official_row(row: Row) -> dict[str, Any]:
     """A row with the keys of verifiers 0.1.14, metrics also flat; `prime` is our addition.
 
     A metric named like a key of a row, ours or verifiers', is in `metrics` only.
     """
-    known: dict[str, Any] = {
+    known: ResultRow = {
         "example_id": row.example_id,
         "prompt": row.prompt,
         "completion": row.completion,

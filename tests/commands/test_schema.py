@@ -1,13 +1,20 @@
 """`prime schema`: what a program can know of a command before it runs it."""
 
 import json
+import re
+import tomllib
+from pathlib import Path
 
 import pytest
 from jsonschema import Draft202012Validator
 
 from prime_cli.commands.json_schema import FILES
 from tests.helpers.cli import Prime
-from tests.helpers.contracts import leaves
+from tests.helpers.contracts import leaves, refuse_more
+from tests.runs.rows import row
+from tests.runs.saving import save_run
+
+ROOT = Path(__file__).parents[2]
 
 
 def test_it_lists_every_command_with_its_effects(prime: Prime) -> None:
@@ -52,6 +59,36 @@ def test_a_file_has_a_schema(prime: Prime, name: str) -> None:
     found = prime("schema", "--file", name).ok().json
     Draft202012Validator.check_schema(found["schema"])
     assert found["file"] == name
+
+
+@pytest.mark.parametrize("name", ["run.json", "journal.jsonl", "results.jsonl", "summary.json"])
+def test_a_file_of_a_run_is_as_its_schema_says(prime: Prime, tmp_path: Path, name: str) -> None:
+    folder = save_run(tmp_path, row(0, 0, 0.5, metrics={"format": 1.0}), row(0, 1, None))
+    if name == "summary.json":
+        documents = [prime("eval", "show", "--output", "json", cwd=tmp_path).ok().json]
+    elif name == "results.jsonl":
+        documents = prime("eval", "show", "--output", "jsonl", cwd=tmp_path).ok().records
+    else:
+        text = (folder.path / name).read_text(encoding="utf-8")
+        parts = text.splitlines() if name.endswith("l") else [text]
+        documents = [json.loads(each) for each in parts]
+    schema = prime("schema", "--file", name).ok().json["schema"]
+    assert documents
+    for document in documents:
+        Draft202012Validator(schema).validate(document)
+
+
+def test_a_suite_and_a_registry_of_the_documentation_are_as_their_schemas_say(prime: Prime) -> None:
+    docs = ROOT / "docs" / "evaluations.md", ROOT / "README.md"
+    pages = "\n".join(page.read_text(encoding="utf-8") for page in docs)
+    fenced = re.findall(r"```(?:toml)?\n(.*?)```", pages, re.DOTALL)
+    blocks = [tomllib.loads(each) for each in fenced if re.search(r"^\[\[", each, re.MULTILINE)]
+    for name, table in (("suite.toml", "eval"), ("endpoints.toml", "endpoint")):
+        schema = prime("schema", "--file", name).ok().json["schema"]
+        shown = [each for each in blocks if table in each]
+        assert shown
+        for each in shown:
+            Draft202012Validator(refuse_more(schema)).validate(each)
 
 
 def test_what_it_prints_is_json_also_for_people(prime: Prime) -> None:

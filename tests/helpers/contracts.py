@@ -80,16 +80,16 @@ def _validator(target: str, mode: str) -> Draft202012Validator | None:
     promised = _contract(target)
     assert promised is not None
     schema = answer_schema(promised.answers) if mode == "json" else line_schema(promised)
-    return Draft202012Validator(_closed(schema)) if schema else None
+    return Draft202012Validator(refuse_more(schema)) if schema else None
 
 
-def _closed(schema: Any) -> Any:
+def refuse_more(schema: Any) -> Any:
     """The same schema, of which an object has no other fields than the declared ones."""
     if isinstance(schema, list):
-        return [_closed(each) for each in schema]
+        return [refuse_more(each) for each in schema]
     if not isinstance(schema, dict):
         return schema
-    closed = {name: _closed(value) for name, value in schema.items()}
+    closed = {name: refuse_more(value) for name, value in schema.items()}
     if schema.get("type") == "object" and "properties" in schema:
         closed.setdefault("additionalProperties", False)
     return closed

@@ -26,7 +26,7 @@ _COLUMNS: tuple[str, ...] = (
     "Reward",
     "Status",
     "Date",
-    "n x r",
+    "Rollouts",
     "Errors",
     "Cost",
     "Path",
@@ -115,7 +115,7 @@ def _cost(item: RunItem) -> str:
 
 
 _HUB_COLUMNS = (
-    *("Evaluation", "Environment", "Model", "Reward", "Status", "Date", "n x r", "Errors"),
+    *("Evaluation", "Environment", "Model", "Reward", "Status", "Date", "Rollouts", "Errors"),
     "Seen by",
 )
 

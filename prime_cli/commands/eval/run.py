@@ -269,7 +269,8 @@ def _remember(model: str | None, prepared: PreparedRun) -> None:
 
 
 def _show(session: Session, result: EvalResult, *, verbose: bool) -> None:
-    session.output.show(result.summary, lines=summary_lines(result.summary))
+    brief = session.output.mode == "table" and not verbose
+    session.output.show(result.summary, lines=summary_lines(result.summary, brief=brief))
     for error in result.summary.errors if verbose else ():
         if error.traceback:
             session.output.say(f"{error.kind} error {error.type}, {error.count:,} x, the first:")

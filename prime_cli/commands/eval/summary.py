@@ -6,6 +6,7 @@ from typing import Any
 
 import typer
 
+from prime_cli.core.builtin_models import ABOUT
 from prime_cli.core.errors import UsageError
 from prime_cli.core.formatting import (
     format_apart,
@@ -34,16 +35,21 @@ _MOST_HOSTS = 5
 _USAGE = ("calls", "input", "cached", "output", "reasoning", "input_tokens", "output_tokens")
 
 
-def summary_lines(summary: Summary) -> list[tuple[str, str]]:
-    """What vf-eval shows, and more: counts, rewards, bounds, metrics, usage, errors."""
+def summary_lines(summary: Summary, *, brief: bool = False) -> list[tuple[str, str]]:
+    """What vf-eval shows, and more: counts, rewards, bounds, metrics, usage, errors.
+
+    `brief` leaves out the rewards of each rollout index, pass@k and the like, and how the
+    interval was made.
+    """
+    about = ABOUT.get(summary.model)
     return [
         ("Environment", _environment(summary)),
-        ("Model", summary.model),
+        ("Model", f"{summary.model} ({about})" if about else summary.model),
         *(("  answered by", words) for words in served_words(summary.served)),
         *_labels(summary.labels),
         ("Rollouts", _rollouts(summary)),
         *_status(summary),
-        *_scores(summary),
+        *(_brief_scores(summary) if brief else _scores(summary)),
         *_errors(summary),
         *_costs(summary),
         *([("Time", f"{summary.seconds:.1f} s")] if summary.seconds is not None else ()),
@@ -59,13 +65,22 @@ def _status(summary: Summary) -> list[tuple[str, str]]:
     return [("Status", summary.status + why)]
 
 
+def _brief_scores(summary: Summary) -> list[tuple[str, str]]:
+    lines = [("Reward", _reward(summary))]
+    if summary.reward.interval is not None:
+        lines.append(("", f"95 % interval {format_interval(summary.reward.interval)}"))
+    lines.extend(_bounds(summary))
+    if summary.metrics:
+        means = (f"{name} {_number(metric.mean)}" for name, metric in summary.metrics.items())
+        lines.append(("Metrics", ", ".join(means)))
+    return lines
+
+
 def _scores(summary: Summary) -> list[tuple[str, str]]:
     lines = [("Reward", _reward(summary))]
     if summary.reward.stderr is not None:
         lines.extend(("", words) for words in _precision(summary.reward))
-    if summary.counts.errored and summary.counts.scored:
-        between = " and ".join(format_apart((summary.reward.low, summary.reward.high)))
-        lines.append(("", f"between {between}, with errors counted as 0 or left out"))
+    lines.extend(_bounds(summary))
     lines.extend(_rewards_by_index(summary))
     for reduced in summary.reduced:
         lines.extend(_reduced(reduced))
@@ -74,6 +89,14 @@ def _scores(summary: Summary) -> list[tuple[str, str]]:
         for name, metric in summary.metrics.items()
     )
     return lines
+
+
+def _bounds(summary: Summary) -> list[tuple[str, str]]:
+    """The rewards between which that of the whole lies, if only a part was scored."""
+    if not (summary.counts.errored and summary.counts.scored):
+        return []
+    between = " and ".join(format_apart((summary.reward.low, summary.reward.high)))
+    return [("", f"between {between}, with errors counted as 0 or left out")]
 
 
 def _errors(summary: Summary) -> list[tuple[str, str]]:

@@ -292,6 +292,35 @@ def _check_kind(name: str, kind: Any, value: object) -> None:
         raise UsageError(f"`{name}` must be {words}, and is {value!r}")
 
 
+def suite_schema() -> dict[str, Any]:
+    """The JSON Schema of a suite's file."""
+    of_fields = {name: _SCHEMAS[_plain_kind(field)] for name, field in suite_fields().items()}
+    fields = {**of_fields, "id": _SCHEMAS[str], "args": _SCHEMAS[dict]}
+    evaluation = {"type": "object", "properties": fields}
+    tables_of_fields = {"type": "array", "items": {"type": "object"}}
+    swept = {**fields, "sweep": _SCHEMAS[dict], "exclude": tables_of_fields}
+    crossed = {**swept, "models": _SCHEMAS[tuple], "environments": _SCHEMAS[tuple]}
+    tables = {
+        "eval": evaluation,
+        "ablation": {"type": "object", "properties": swept},
+        "matrix": {"type": "object", "properties": crossed},
+    }
+    lists = {name: {"type": "array", "items": table} for name, table in tables.items()}
+    limits = msgspec.json.schema(SuiteLimits)["$defs"]["SuiteLimits"]
+    return {"type": "object", "properties": {"suite": limits, **lists, **fields}}
+
+
+_SCHEMAS: dict[Any, dict[str, Any]] = {
+    str: {"type": "string"},
+    Path: {"type": "string"},
+    int: {"type": ["integer", "string"]},  # a span of time is a text: `10m`
+    float: {"type": "number"},
+    bool: {"type": "boolean"},
+    dict: {"type": "object"},
+    tuple: {"type": "array", "items": {"type": "string"}},
+}
+
+
 def _plain_kind(field: OptionField) -> Any:
     """The type without `None` and arguments: `dict` of `dict[str, Any] | None`."""
     kinds = get_args(field.kind) if NoneType in get_args(field.kind) else (field.kind,)
