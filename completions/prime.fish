@@ -3226,7 +3226,7 @@ function __prime_options
         case 'prime completion powershell'
             printf '%s\n' '-h	Show this message and exit.' '--help	Show this message and exit.'
         case 'prime schema'
-            printf '%s\n' '--file	A file: run.json, journal.jsonl, summary.json, check.json, prime.lock.' '--output	Output format: table, plain (tab-separated, no header), json or jsonl.' '-o	Output format: table, plain (tab-separated, no header), json or jsonl.' '--quiet	Print data, warnings and errors only.' '-q	Print data, warnings and errors only.' '-h	Show this message and exit.' '--help	Show this message and exit.'
+            printf '%s\n' '--file	A file: run.json, journal.jsonl, summary.json, results.jsonl, suite.toml, endpoints.toml, check.json, prime.lock.' '--output	Output format: table, plain (tab-separated, no header), json or jsonl.' '-o	Output format: table, plain (tab-separated, no header), json or jsonl.' '--quiet	Print data, warnings and errors only.' '-q	Print data, warnings and errors only.' '-h	Show this message and exit.' '--help	Show this message and exit.'
         case 'prime skills'
             printf '%s\n' '-h	Show this message and exit.' '--help	Show this message and exit.'
         case 'prime skills add'

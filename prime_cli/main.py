@@ -80,7 +80,7 @@ def main(argv: "Sequence[str] | None" = None, session: "Session | None" = None) 
 
 def _remind_agent(session: "Session") -> None:
     """A coding agent that has read what another release wrote is told so."""
-    from prime_cli.core.env_flags import find_agent
+    from prime_cli.terminal.streams import find_agent
 
     if find_agent():
         from prime_cli.commands.skills import find_stale_skill

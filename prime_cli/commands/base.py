@@ -51,7 +51,7 @@ class Command(TyperCommand):
                 formatter.write_dl(arguments)
         order = getattr(self.callback, "panel_order", ())
         first = [each for each in options if each[0] is None]
-        if not _is_long(self) or ctx.meta.get(_ALL):
+        if _shows_all(self, ctx):
             _write_panels(formatter, "Options", options, order=order)
             return
         _write_panels(formatter, "Options", first)
@@ -62,7 +62,7 @@ class Command(TyperCommand):
         """The fields of the answer, in at most two lines."""
         super().format_epilog(ctx, formatter)
         promised = getattr(self.callback, "contract", None)
-        if promised and promised.answers:
+        if promised and promised.answers and _shows_all(self, ctx):
             from prime_cli.commands.json_schema import field_names
 
             names = ", ".join(dict.fromkeys(field_names(promised)))
@@ -297,6 +297,10 @@ def _asks_for_all(args: list[str]) -> bool:
     """Whether these words say `--help --all`, in any order."""
     words = args[: args.index("--")] if "--" in args else args
     return "--all" in words and not {"-h", "--help"}.isdisjoint(words)
+
+
+def _shows_all(command: Any, ctx: Any) -> bool:
+    return not _is_long(command) or bool(ctx.meta.get(_ALL))
 
 
 def _is_long(command: Any) -> bool:

@@ -2,11 +2,14 @@
 
 import time
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
+import msgspec
 import typer
+from msgspec.structs import asdict
 
 from prime_cli.commands.base import group
+from prime_cli.commands.contract import RUNS_CODE, WRITES
 from prime_cli.commands.options import DryRunOpt, local_options, open_session
 from prime_cli.core.errors import IntegrityError, UsageError
 from prime_cli.core.formatting import format_bytes, parse_duration, pluralize
@@ -45,14 +48,49 @@ def _chosen_kinds(kinds: list[CacheKind] | None) -> frozenset[CacheKind] | None:
     return frozenset(kinds) if kinds else None
 
 
-def _entry_record(entry: CacheEntry) -> dict[str, Any]:
-    """An entry as JSON shows it."""
-    return {
-        "kind": entry.kind.value,
-        "name": entry.name,
-        "size": entry.size,
-        "used": _iso_time(entry.used),
-    }
+class KeptEntry(msgspec.Struct, frozen=True):
+    """An entry; `size` in bytes, `used` is the last time, or empty."""
+
+    kind: CacheKind
+    name: str
+    size: int
+    used: str
+
+
+class KeptKind(msgspec.Struct, frozen=True):
+    """All entries of a kind, in the same way."""
+
+    kind: CacheKind
+    entries: int
+    size: int
+    used: str
+
+
+class PrunedEntries(msgspec.Struct, frozen=True):
+    """What was removed, `size` in bytes, and what was kept as it is `in_use`."""
+
+    dry_run: bool
+    size: int
+    removed: list[KeptEntry]
+    in_use: list[KeptEntry]
+
+
+class DamagedEntry(KeptEntry, frozen=True):
+    """An entry that cannot be used, and whether it was removed."""
+
+    why: str
+    removed: bool
+
+
+class VerifiedCache(msgspec.Struct, frozen=True):
+    """How many entries were checked, and those that are damaged."""
+
+    checked: int
+    broken: list[DamagedEntry]
+
+
+def _entry_record(entry: CacheEntry) -> KeptEntry:
+    return KeptEntry(entry.kind, entry.name, entry.size, _iso_time(entry.used))
 
 
 def _iso_time(used: float) -> str:
@@ -60,7 +98,7 @@ def _iso_time(used: float) -> str:
     return datetime.fromtimestamp(used, UTC).isoformat(timespec="seconds") if used else ""
 
 
-@local_options()
+@local_options(answer=(list[KeptKind], list[KeptEntry]))
 def list_kept(
     ctx: typer.Context,
     kind: KindOpt = None,
@@ -89,17 +127,17 @@ def list_kept(
 
 
 def _show_kinds(entries: list[CacheEntry], session: Session) -> None:
-    records: list[dict[str, Any]] = []
+    records: list[KeptKind] = []
     for kind in CacheKind:
         own = [each for each in entries if each.kind is kind]
         used = _iso_time(max((each.used for each in own), default=0.0))
         size = sum(each.size for each in own)
-        records.append({"kind": kind, "entries": len(own), "size": size, "used": used})
+        records.append(KeptKind(kind, len(own), size, used))
     now = datetime.now(UTC)
     rows = [
         [
-            each["kind"], str(each["entries"]), format_bytes(each["size"]),
-            age(each["used"], now) or "-", DESCRIPTIONS[each["kind"]],
+            each.kind, str(each.entries), format_bytes(each.size),
+            age(each.used, now) or "-", DESCRIPTIONS[each.kind],
         ]
         for each in records
     ]  # fmt: skip
@@ -115,7 +153,7 @@ def _show_entries(entries: list[CacheEntry], session: Session) -> None:
     session.output.table(["Entry", "Size", "Last use"], rows, records=records)
 
 
-@local_options()
+@local_options(answer=PrunedEntries, effects=WRITES)
 def prune_kept(
     ctx: typer.Context,
     older_than: Annotated[
@@ -161,16 +199,16 @@ def prune_kept(
     said = f"{pluralize(count, 'entry', 'entries')}, {format_bytes(done.size)}"
     show.done(
         f"Would remove {said}" if dry_run else f"Removed {said}",
-        value={
-            "dry_run": dry_run,
-            "size": done.size,
-            "removed": [_entry_record(each) for each in done.removed],
-            "in_use": [_entry_record(each) for each in done.busy],
-        },
+        value=PrunedEntries(
+            dry_run=dry_run,
+            size=done.size,
+            removed=[_entry_record(each) for each in done.removed],
+            in_use=[_entry_record(each) for each in done.busy],
+        ),
     )
 
 
-@local_options()
+@local_options(answer=VerifiedCache, record=DamagedEntry, effects=(WRITES, RUNS_CODE))
 def verify_kept(
     ctx: typer.Context,
     fix: Annotated[bool, typer.Option("--fix", help="Remove damaged entries.")] = False,
@@ -199,7 +237,7 @@ def verify_kept(
     names = {entry.name for entry in removed.removed}
     records = [_broken_record(each, removed=each.entry.name in names) for each in broken]
     if show.is_json or broken:
-        page = {"checked": count, "broken": records}
+        page = VerifiedCache(count, records)
         rows = [[each.entry.name, each.why] for each in broken]
         show.table(["Broken", "Why"], rows, records=records, page=page)
     left = [each.entry.name for each in broken if each.entry.name not in names]
@@ -213,5 +251,5 @@ def verify_kept(
     )
 
 
-def _broken_record(broken: "BrokenEntry", *, removed: bool) -> dict[str, object]:
-    return {**_entry_record(broken.entry), "why": broken.why, "removed": removed}
+def _broken_record(broken: "BrokenEntry", *, removed: bool) -> DamagedEntry:
+    return DamagedEntry(**asdict(_entry_record(broken.entry)), why=broken.why, removed=removed)

@@ -5,10 +5,12 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
+import msgspec
 import typer
 
 from prime_cli.commands.base import group
-from prime_cli.commands.options import YES, DryRunOpt, local_options, open_session
+from prime_cli.commands.contract import WRITES
+from prime_cli.commands.options import YES, DryRunOpt, common_options, local_options, open_session
 from prime_cli.core.errors import UsageError
 from prime_cli.session import Session
 from prime_cli.terminal.shells.detection import CompletionPaths, completion_paths, detect_shell
@@ -53,6 +55,19 @@ ShellArg = Annotated[
 ]
 
 
+class PlannedEdit(msgspec.Struct, frozen=True):
+    """What `--dry-run` would change in a file."""
+
+    path: str
+    change: str
+
+
+class ChangedFiles(msgspec.Struct, frozen=True):
+    """The files that were changed."""
+
+    changed: list[str]
+
+
 def _paths_for(session: Session, shell: Shell | None) -> CompletionPaths:
     """Where completion of `shell` belongs, by default of the one that is typed into."""
     name = str(shell) if shell else detect_shell(os.environ)
@@ -77,7 +92,7 @@ def _apply(session: Session, changes: tuple[FileEdit, ...], *, dry_run: bool, do
         session.output.confirm(f"Change {users[0]}?", otherwise="Nothing was changed")
     for change in changes:
         apply_change(change)
-    session.output.done(done, value={"changed": [str(change.path) for change in changes]})
+    session.output.done(done, value=ChangedFiles([str(change.path) for change in changes]))
 
 
 def _show(session: Session, changes: tuple[FileEdit, ...], *, as_data: bool) -> None:
@@ -87,8 +102,8 @@ def _show(session: Session, changes: tuple[FileEdit, ...], *, as_data: bool) -> 
             if change.line:
                 session.output.tell(f"  {change.line}")
         return
-    records = [{"path": str(change.path), "change": _describe(change)} for change in changes]
-    rows = [[record["path"], record["change"]] for record in records]
+    records = [PlannedEdit(str(change.path), _describe(change)) for change in changes]
+    rows = [[record.path, record.change] for record in records]
     session.output.table(["File", "Change"], rows, records=records)
 
 
@@ -96,7 +111,7 @@ def _describe(change: FileEdit) -> str:
     return f"{change.summary}: {change.line}" if change.line else change.summary
 
 
-@local_options(YES, "dry_run")
+@local_options(YES, "dry_run", answer=(ChangedFiles, list[PlannedEdit]), effects=WRITES)
 def install(
     ctx: typer.Context,
     shell: ShellArg = None,
@@ -118,15 +133,14 @@ def install(
     place = _paths_for(session, shell)
     changes = plan_installation(place, completion_script(place.shell))
     if not changes and not dry_run:
-        session.output.done(
-            f"Completion for {place.shell} is already installed", value={"changed": []}
-        )
+        told = f"Completion for {place.shell} is already installed"
+        session.output.done(told, value=ChangedFiles([]))
         return
     done = f"Installed completion for {place.shell}: start a new shell to use it"
     _apply(session, changes, dry_run=dry_run, done=done)
 
 
-@local_options(YES, "dry_run")
+@local_options(YES, "dry_run", answer=(ChangedFiles, list[PlannedEdit]), effects=WRITES)
 def uninstall(
     ctx: typer.Context,
     shell: ShellArg = None,
@@ -146,12 +160,14 @@ def uninstall(
     place = _paths_for(session, shell)
     changes = plan_removal(place)
     if not changes and not dry_run:
-        session.output.done(f"Completion for {place.shell} is not installed", value={"changed": []})
+        told = f"Completion for {place.shell} is not installed"
+        session.output.done(told, value=ChangedFiles([]))
         return
     done = f"Removed completion for {place.shell} from new shells"
     _apply(session, changes, dry_run=dry_run, done=done)
 
 
+@common_options(effects=())
 def bash() -> None:
     """Print the bash completion script.
 
@@ -166,6 +182,7 @@ def bash() -> None:
     typer.echo(completion_script("bash"), nl=False)
 
 
+@common_options(effects=())
 def zsh() -> None:
     """Print the zsh completion script.
 
@@ -181,6 +198,7 @@ def zsh() -> None:
     typer.echo(completion_script("zsh"), nl=False)
 
 
+@common_options(effects=())
 def fish() -> None:
     """Print the fish completion script.
 
@@ -195,6 +213,7 @@ def fish() -> None:
     typer.echo(completion_script("fish"), nl=False)
 
 
+@common_options(effects=())
 def powershell() -> None:
     """Print the PowerShell completion script.
 

@@ -1,13 +1,15 @@
 """`prime config …`."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
+import msgspec
 import typer
 
 from prime_cli.commands.base import group
-from prime_cli.commands.context import file_config
+from prime_cli.commands.context import ChosenContext, file_config
 from prime_cli.commands.context import use as context_use
+from prime_cli.commands.contract import WRITES
 from prime_cli.commands.options import (
     CONTEXT,
     OUTPUT,
@@ -90,7 +92,15 @@ def _report(session: Session, name: str, written: object) -> None:
         )
 
 
-@hub_options()
+class ShownSetting(msgspec.Struct, frozen=True):
+    """A value and its source; `shadows` is the one in config.toml that a variable overrides."""
+
+    value: Any
+    source: str
+    shadows: str | None
+
+
+@hub_options(answer=dict[str, ShownSetting], record=Setting[Any])
 def show(
     ctx: typer.Context,
 ) -> None:
@@ -115,10 +125,7 @@ def show(
         ["Setting", "Value", "Source"],
         [[each.name, as_text(each.value) or "-", _source(each)] for each in settings],
         records=settings,
-        page={
-            each.name: {"value": each.value, "source": each.source, "shadows": each.shadows}
-            for each in settings
-        },
+        page={each.name: ShownSetting(each.value, each.source, each.shadows) for each in settings},
     )
 
 
@@ -128,7 +135,7 @@ def _source(setting: Setting[object]) -> str:
     return f"{setting.source}, not `{setting.shadows}` of config.toml"
 
 
-@hub_options()
+@hub_options(answer=Setting[Any])
 def get(
     ctx: typer.Context,
     name: Annotated[str, typer.Argument(metavar="SETTING", help="Its name.")],
@@ -158,7 +165,7 @@ def get(
     session.output.text(as_text(found.value) or "\n", record=found)
 
 
-@common_options(OUTPUT, QUIET, CONTEXT)
+@common_options(OUTPUT, QUIET, CONTEXT, answer=Setting[Any], effects=WRITES)
 def set_(
     ctx: typer.Context,
     name: Annotated[str, typer.Argument(metavar="SETTING", help="Its name.")],
@@ -194,7 +201,7 @@ def set_(
     _report(session, known.name, written)
 
 
-@common_options(OUTPUT, QUIET, CONTEXT)
+@common_options(OUTPUT, QUIET, CONTEXT, answer=Setting[Any], effects=WRITES)
 def unset(
     ctx: typer.Context,
     name: Annotated[str, typer.Argument(metavar="SETTING", help="Its name.")],
@@ -221,7 +228,7 @@ def unset(
     _report(session, known.name, None)
 
 
-@local_options()
+@local_options(answer=ChosenContext, effects=WRITES)
 def use(
     ctx: typer.Context,
     name: Annotated[str, typer.Argument(metavar="CONTEXT", help="The context.")],
@@ -239,7 +246,15 @@ def use(
     context_use(ctx, name)
 
 
-@local_options()
+class ConfigPaths(msgspec.Struct, frozen=True):
+    """config.toml, the file of keys, and prime's home."""
+
+    config: Path
+    credentials: Path
+    home: Path
+
+
+@local_options(answer=ConfigPaths)
 def path(ctx: typer.Context) -> None:
     """Print the path of config.toml.
 
@@ -254,11 +269,30 @@ def path(ctx: typer.Context) -> None:
     session = open_session(ctx)
     config = file_config()
     home = config.home.value
-    record = {"config": config.file, "credentials": credentials_file(home), "home": home}
+    record = ConfigPaths(config.file, credentials_file(home), home)
     session.output.text(str(config.file), record=record)
 
 
-@local_options()
+class ImportedContext(msgspec.Struct, frozen=True, kw_only=True):
+    """A context; `key` says what becomes of its key, `refused` why it is left out."""
+
+    name: str
+    hub: str
+    team: str | None
+    key: str
+    current: bool
+    refused: str | None
+
+
+class OfficialImport(msgspec.Struct, frozen=True):
+    """What is imported from the file, or would be."""
+
+    source: Path
+    dry_run: bool
+    contexts: list[ImportedContext]
+
+
+@local_options(answer=OfficialImport, record=ImportedContext, effects=WRITES)
 def import_(
     ctx: typer.Context,
     path: Annotated[
@@ -311,14 +345,14 @@ def _official_file() -> Path:
 
 def _show_import(session: Session, plan: "ImportPlan", *, dry_run: bool) -> None:
     records = [
-        {
-            "name": each.name,
-            "hub": each.hub,
-            "team": each.team,
-            "key": each.key.value,
-            "current": each.name == plan.current,
-            "refused": each.refused,
-        }
+        ImportedContext(
+            name=each.name,
+            hub=each.hub,
+            team=each.team,
+            key=each.key.value,
+            current=each.name == plan.current,
+            refused=each.refused,
+        )
         for each in plan.imports
     ]
     session.output.table(
@@ -334,7 +368,7 @@ def _show_import(session: Session, plan: "ImportPlan", *, dry_run: bool) -> None
             for each in plan.imports
         ],
         records=records,
-        page={"source": plan.file, "dry_run": dry_run, "contexts": records},
+        page=OfficialImport(plan.file, dry_run, records),
     )
 
 

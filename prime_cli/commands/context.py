@@ -1,11 +1,13 @@
 """`prime context …`, and what other commands need of contexts."""
 
 import os
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Literal
 
+import msgspec
 import typer
 
 from prime_cli.commands.base import group
+from prime_cli.commands.contract import WRITES
 from prime_cli.commands.options import YES_OR_FORCE, local_options, open_session
 from prime_cli.core.config import LOCAL, Config, Context, load_config
 from prime_cli.core.config.contexts import find_context, read_contexts
@@ -62,7 +64,10 @@ def _stored_keys(config: Config) -> "dict[str, CredentialEntry]":
     return read_entries(config.home.value)
 
 
-def _key_storage(context: Context, kept: "dict[str, CredentialEntry]") -> str | None:
+_KeyPlace = Literal["keyring", "file"]
+
+
+def _key_storage(context: Context, kept: "dict[str, CredentialEntry]") -> _KeyPlace | None:
     """`keyring` or `file`, None where no key is kept for the context's own address."""
     entry = kept.get(context.name)
     if entry is None or entry.hub != context.base_url:
@@ -70,18 +75,28 @@ def _key_storage(context: Context, kept: "dict[str, CredentialEntry]") -> str | 
     return "keyring" if entry.account else "file"
 
 
+class ListedContext(msgspec.Struct, frozen=True, kw_only=True):
+    """A context; `key` says where its key is kept, `base_url` is null for the hub in the box."""
+
+    name: str
+    current: bool
+    base_url: str | None
+    web_url: str | None
+    team: str | None
+    key: _KeyPlace | None
+
+
 def _context_record(
     context: Context, kept: "dict[str, CredentialEntry]", current: str | None
-) -> dict[str, Any]:
-    """A context as JSON shows it; never a key."""
-    return {
-        "name": context.name,
-        "current": context.name == current,
-        "base_url": context.base_url,
-        "web_url": context.web_url,
-        "team": context.team,
-        "key": _key_storage(context, kept),
-    }
+) -> ListedContext:
+    return ListedContext(
+        name=context.name,
+        current=context.name == current,
+        base_url=context.base_url,
+        web_url=context.web_url,
+        team=context.team,
+        key=_key_storage(context, kept),
+    )
 
 
 def warn_if_overridden(session: Session, name: str, *, has_key: bool = True) -> None:
@@ -104,7 +119,14 @@ def _title(config: Config) -> str:
     return f"{config.context.base_url}" if named == config.context.source else f"`{named}`"
 
 
-@local_options()
+class Contexts(msgspec.Struct, frozen=True):
+    """All contexts, and the name of the current one."""
+
+    contexts: list[ListedContext]
+    current: str | None
+
+
+@local_options(answer=Contexts, record=ListedContext)
 def list_(ctx: typer.Context) -> None:
     """List the hubs that you use.
 
@@ -124,20 +146,26 @@ def list_(ctx: typer.Context) -> None:
         ["", "Context", "Hub", "Team", "Key"],
         [
             [
-                "*" if each["current"] else "",
-                each["name"],
-                each["base_url"] or "in this process",
-                each["team"] or "",
-                each["key"] or "",
+                "*" if each.current else "",
+                each.name,
+                each.base_url or "in this process",
+                each.team or "",
+                each.key or "",
             ]
             for each in records
         ],
         records=records,
-        page={"contexts": records, "current": current},
+        page=Contexts(records, current),
     )
 
 
-@local_options()
+class ChosenContext(msgspec.Struct, frozen=True):
+    """The current context."""
+
+    context: str
+
+
+@local_options(answer=ChosenContext, effects=WRITES)
 def use(
     ctx: typer.Context,
     name: Annotated[str, typer.Argument(metavar="CONTEXT", help="The context.")],
@@ -153,11 +181,11 @@ def use(
     """
     session = open_session(ctx)
     use_context(file_config().file, name)
-    session.output.done(f"`{name}` is now the current hub", value={"context": name})
+    session.output.done(f"`{name}` is now the current hub", value=ChosenContext(name))
     warn_if_overridden(session, name, has_key=False)
 
 
-@local_options()
+@local_options(answer=ListedContext)
 def show(
     ctx: typer.Context,
     name: Annotated[
@@ -182,16 +210,23 @@ def show(
     session.output.show(
         record,
         lines=[
-            ("context", f"{found.name}{' (current)' if record['current'] else ''}"),
+            ("context", f"{found.name}{' (current)' if record.current else ''}"),
             ("hub", found.base_url or "in this process"),
             ("web", found.web_url or "-"),
             ("team", found.team or "-"),
-            ("key", record["key"] or ("no key needed" if found.embedded else "none is kept")),
+            ("key", record.key or ("no key needed" if found.embedded else "none is kept")),
         ],
     )
 
 
-@local_options()
+class AddedContext(msgspec.Struct, frozen=True):
+    """A new context."""
+
+    name: str
+    base_url: str
+
+
+@local_options(answer=AddedContext, effects=WRITES)
 def add(
     ctx: typer.Context,
     name: Annotated[str, typer.Argument(metavar="NAME", help="Its name.")],
@@ -225,13 +260,19 @@ def add(
         raise Conflict(f"`{name}` is {target.base_url} already", hint="see `prime context list`")
     pages = target.web_url if web_url else None
     save_context(config.file, name, {"base_url": target.base_url, "web_url": pages, "team": team})
-    session.output.done(
-        f"`{name}` is {target.base_url}", value={"name": name, "base_url": target.base_url}
-    )
+    value = AddedContext(name, target.base_url)
+    session.output.done(f"`{name}` is {target.base_url}", value=value)
     session.output.hint(f"log in with `prime login --name {name}`")
 
 
-@local_options()
+class RenamedContext(msgspec.Struct, frozen=True):
+    """The new name and the old one."""
+
+    name: str
+    was: str
+
+
+@local_options(answer=RenamedContext, effects=WRITES)
 def rename(
     ctx: typer.Context,
     old: Annotated[str, typer.Argument(metavar="CONTEXT", help="The context.")],
@@ -249,10 +290,16 @@ def rename(
 
     session = open_session(ctx)
     rename_with_key(file_config(), old, new)
-    session.output.done(f"`{old}` is now called `{new}`", value={"name": new, "was": old})
+    session.output.done(f"`{old}` is now called `{new}`", value=RenamedContext(new, old))
 
 
-@local_options(YES_OR_FORCE)
+class DeletedContext(msgspec.Struct, frozen=True):
+    """The context that is forgotten."""
+
+    name: str
+
+
+@local_options(YES_OR_FORCE, answer=DeletedContext, effects=WRITES)
 def delete(
     ctx: typer.Context,
     name: Annotated[str, typer.Argument(metavar="CONTEXT", help="The context.")],
@@ -275,6 +322,6 @@ def delete(
     if name in _stored_keys(config):
         session.output.confirm(f"Delete `{name}` and its key?", otherwise="Nothing was changed")
     was_current = delete_with_key(config, name)
-    session.output.done(f"`{name}` is forgotten", value={"name": name})
+    session.output.done(f"`{name}` is forgotten", value=DeletedContext(name))
     if was_current:
         session.output.say("The built-in hub (`local`) is now the current one")

@@ -30,6 +30,10 @@ EFFECTS = {
     SideEffect.RUNS_PROGRAM: "ends with the exit code of the program that it runs",
 }
 NETWORK, WRITES, RUNS_CODE, SPENDS, RUNS_PROGRAM = list(SideEffect)[1:]
+BUILDS = (NETWORK, WRITES, RUNS_CODE)
+"""Of what may build or install packages."""
+EVALUATES = (*BUILDS, SPENDS)
+"""Of what may also call models."""
 
 _ALWAYS = frozenset(
     {

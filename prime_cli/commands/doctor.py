@@ -1,11 +1,13 @@
 """`prime doctor`."""
 
+import msgspec
 import typer
 
+from prime_cli.commands.contract import NETWORK
 from prime_cli.commands.options import hub_options, open_session
-from prime_cli.core.errors import GateFailed
+from prime_cli.core.errors import ExitCode, GateFailed
 from prime_cli.core.formatting import pluralize
-from prime_cli.doctor.base import Finding, this_system, worst
+from prime_cli.doctor.base import Finding, Status, this_system, worst
 from prime_cli.doctor.run import examine
 from prime_cli.session import Session
 from prime_cli.terminal.static_help import completion_script
@@ -13,7 +15,14 @@ from prime_cli.terminal.static_help import completion_script
 _TOLD = ("warning", "failed")
 
 
-@hub_options()
+class Diagnosis(msgspec.Struct, frozen=True):
+    """All findings; `status` is the worst of them."""
+
+    status: Status
+    findings: list[Finding]
+
+
+@hub_options(answer=Diagnosis, record=Finding, effects=NETWORK, exits=ExitCode.GATE)
 def doctor(
     ctx: typer.Context,
 ) -> None:
@@ -52,7 +61,7 @@ def _show(session: Session, findings: list[Finding]) -> None:
         ["Check", "Status", "Found", "Fix"][: len(rows[0])],
         rows,
         records=findings,
-        page={"status": worst(findings), "findings": findings},
+        page=Diagnosis(worst(findings), findings),
     )
     if session.output.mode == "table":
         for each in findings:

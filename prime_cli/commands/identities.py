@@ -2,13 +2,15 @@
 
 from typing import Annotated
 
+import msgspec
 import typer
 
 from prime_cli.commands.base import group
+from prime_cli.commands.contract import WRITES
 from prime_cli.commands.options import YES, hub_options, open_session
 from prime_cli.core.errors import NotFound, UsageError
 from prime_cli.session import Session
-from prime_cli.wire.accounts import IDENTITIES_FEATURE, IdentityItem
+from prime_cli.wire.accounts import IDENTITIES_FEATURE, IdentityItem, IdentityList
 
 _HERE = "prime_cli.commands.identities"
 
@@ -24,7 +26,7 @@ app = group(
 _COLUMNS = ("Id", "Provider", "E-mail", "Linked", "Last login")
 
 
-@hub_options()
+@hub_options(answer=IdentityList, record=IdentityItem)
 def list_(ctx: typer.Context) -> None:
     """List the identities that log you in.
 
@@ -44,10 +46,17 @@ def list_(ctx: typer.Context) -> None:
         [each.id, each.issuer, each.email or "", each.created_at, each.last_used_at]
         for each in found
     ]
-    session.output.table(_COLUMNS, rows, records=found, page={"identities": found})
+    session.output.table(_COLUMNS, rows, records=found, page=IdentityList(found))
 
 
-@hub_options(YES)
+class UnlinkedIdentity(msgspec.Struct, frozen=True):
+    """An identity that logs nobody in any more."""
+
+    id: str
+    unlinked: bool
+
+
+@hub_options(YES, answer=UnlinkedIdentity, effects=WRITES)
 def unlink(
     ctx: typer.Context,
     identity: Annotated[
@@ -79,7 +88,7 @@ def unlink(
     named = f"the identity {found.email or found.id} of {found.issuer}"
     session.output.confirm(f"Unlink {named}?", otherwise="Nothing was unlinked")
     session.hub.accounts.unlink_identity(found.id)
-    session.output.done(f"Unlinked {named}", value={"id": found.id, "unlinked": True})
+    session.output.done(f"Unlinked {named}", value=UnlinkedIdentity(found.id, unlinked=True))
     session.output.hint("keys of its logins still work: `prime keys list`, `prime keys revoke`")
 
 

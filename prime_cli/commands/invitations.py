@@ -5,16 +5,17 @@ from typing import TYPE_CHECKING, Annotated
 import msgspec
 import typer
 
+from prime_cli.commands.contract import WRITES
 from prime_cli.commands.options import hub_options, open_session
 from prime_cli.core.errors import UsageError
 from prime_cli.core.formatting import parse_duration, pluralize
 from prime_cli.session import Session
-from prime_cli.wire.invitations import INVITE_FEATURE, NewInvitation
+from prime_cli.wire.invitations import INVITE_FEATURE, Invitation, InvitationList, NewInvitation
 
 if TYPE_CHECKING:
     from prime_cli.client.api.administration import Administration
     from prime_cli.terminal.output import Output
-    from prime_cli.wire.invitations import Invitation, InvitationMade
+    from prime_cli.wire.invitations import InvitationMade
 
 UserArg = Annotated[
     str | None,
@@ -39,7 +40,31 @@ ExpiresOpt = Annotated[
 InvitationArg = Annotated[str, typer.Argument(metavar="ID", help="Its id.")]
 
 
-@hub_options()
+class MadeInvitation(msgspec.Struct, frozen=True, kw_only=True):
+    """An invitation, and the command that accepts it; the fields of an `Invitation` follow."""
+
+    command: str
+    link: str
+    id: str
+    by: str
+    team: str | None
+    role: str | None
+    admin: bool
+    user: str | None
+    uses_left: int
+    sign_up: bool
+    created_at: str
+    expires_at: str
+
+
+class RevokedInvitation(msgspec.Struct, frozen=True):
+    """An invitation that lets nobody in any more."""
+
+    invitation: str
+    revoked: bool
+
+
+@hub_options(answer=MadeInvitation, effects=WRITES)
 def invite(
     ctx: typer.Context,
     team: Annotated[str, typer.Argument(metavar="TEAM", help="Its slug or id.")],
@@ -68,7 +93,7 @@ def invite(
     show_made(session.output, _administration(session).invite(wanted))
 
 
-@hub_options()
+@hub_options(answer=InvitationList, record=Invitation)
 def list_(
     ctx: typer.Context,
     team: Annotated[
@@ -90,7 +115,7 @@ def list_(
     show_list(session.output, _administration(session).list_invitations(team).invitations)
 
 
-@hub_options()
+@hub_options(answer=RevokedInvitation, effects=WRITES)
 def revoke(
     ctx: typer.Context,
     invitation: InvitationArg,
@@ -129,7 +154,8 @@ def show_made(output: "Output", made: "InvitationMade") -> None:
     from prime_cli.client.accounts.contexts import joining_command
 
     invitation, command = made.invitation, joining_command(made.link)
-    record = {"command": command, "link": made.link, **msgspec.to_builtins(invitation)}
+    fields = msgspec.structs.asdict(invitation)
+    record = MadeInvitation(command=command, link=made.link, **fields)
     output.text(command, record=record)
     whom = f"`{invitation.user}`" if invitation.user else pluralize(invitation.uses_left, "person")
     whom = whom.replace("persons", "people")
@@ -146,7 +172,7 @@ def show_made(output: "Output", made: "InvitationMade") -> None:
 _COLUMNS = ("Id", "By", "Team", "Role", "For", "Uses left", "New users", "Until")
 
 
-def show_list(output: "Output", found: "list[Invitation]") -> None:
+def show_list(output: "Output", found: list[Invitation]) -> None:
     """A table, with the word `admin` for the role of future admins of the hub."""
     rows = [
         [
@@ -161,12 +187,12 @@ def show_list(output: "Output", found: "list[Invitation]") -> None:
         ]
         for each in found
     ]
-    output.table(_COLUMNS, rows, records=found, page={"invitations": found})
+    output.table(_COLUMNS, rows, records=found, page=InvitationList(found))
 
 
 def show_revoked(output: "Output", invitation: str) -> None:
     """Say that it is done."""
-    value = {"invitation": invitation, "revoked": True}
+    value = RevokedInvitation(invitation, revoked=True)
     output.done(f"Revoked the invitation {invitation}", value=value)
 
 

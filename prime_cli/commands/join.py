@@ -2,10 +2,12 @@
 
 from typing import TYPE_CHECKING, Annotated
 
+import msgspec
 import typer
 
 from prime_cli.commands.context import HttpOpt
-from prime_cli.commands.login import StorageOpt
+from prime_cli.commands.contract import NETWORK, WRITES
+from prime_cli.commands.login import LoggedIn, StorageOpt
 from prime_cli.commands.options import hub_options, open_session
 from prime_cli.core.credentials import KeyStorage
 from prime_cli.core.errors import Conflict, NotAllowed, NotLoggedIn, UsageError
@@ -18,7 +20,17 @@ if TYPE_CHECKING:
     from prime_cli.wire.invitations import Accepted
 
 
-@hub_options()
+class JoinedTeam(msgspec.Struct, frozen=True):
+    """The team that a user of the hub is in now."""
+
+    context: str
+    hub: str
+    owner: str
+    joined: str | None
+    role: str | None
+
+
+@hub_options(answer=(LoggedIn, JoinedTeam), effects=(NETWORK, WRITES))
 def join(
     ctx: typer.Context,
     invitation: Annotated[
@@ -143,13 +155,7 @@ def _places(shown: Invitation, target: "LoginTarget") -> str:
 
 
 def _report_joined(session: Session, target: "LoginTarget", accepted: "Accepted") -> None:
-    record = {
-        "context": target.name,
-        "hub": target.base_url,
-        "owner": accepted.user,
-        "joined": accepted.team,
-        "role": accepted.role,
-    }
+    record = JoinedTeam(target.name, target.base_url, accepted.user, accepted.team, accepted.role)
     told = f"You are now in the team `{accepted.team}` of {target.base_url}, as {accepted.role}"
     session.output.done(told, value=record)
     session.output.hint(f"work for it with `prime switch {accepted.team}`")

@@ -67,10 +67,11 @@ def field_names(contract: Contract) -> Iterator[str]:
     schema = answer_schema(contract.answers) or {}
     definitions = schema.get("$defs", {})
     for each in schema.get("anyOf", [schema]):
-        if "items" in each:
-            yield f"[{', '.join(_properties(each['items'], definitions))}]"
+        rows = each.get("items") or each.get("additionalProperties") or {}
+        if names := ", ".join(_properties(rows, definitions)):
+            yield f"[{names}]"
         for name, value in _properties(each, definitions).items():
-            listed = _resolved(value, definitions).get("items", {})
+            listed = _resolved(value, definitions).get("items") or {}
             names = ", ".join(_properties(listed, definitions))
             yield f"{name}[{names}]" if names else name
 

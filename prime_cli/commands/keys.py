@@ -7,12 +7,13 @@ import typer
 
 from prime_cli.client.api.accounts import KEYS_FEATURE
 from prime_cli.commands.base import group
+from prime_cli.commands.contract import WRITES
 from prime_cli.commands.hub.tokens import ExpiresOpt, KeyScope, ScopeOpt
 from prime_cli.commands.options import YES, hub_options, open_session
 from prime_cli.core.errors import NotFound, UsageError
 from prime_cli.core.formatting import parse_duration, pluralize
 from prime_cli.session import Session
-from prime_cli.wire.accounts import KeyItem, KeyRequest
+from prime_cli.wire.accounts import KeyItem, KeyList, KeyRequest
 
 _HERE = "prime_cli.commands.keys"
 
@@ -43,7 +44,7 @@ def _require_keys(session: Session) -> None:
         )
 
 
-@hub_options()
+@hub_options(answer=KeyList, record=KeyItem)
 def list_(ctx: typer.Context) -> None:
     """List your keys, without their values.
 
@@ -74,10 +75,20 @@ def list_(ctx: typer.Context) -> None:
         ]
         for key in found
     ]
-    session.output.table(_COLUMNS, rows, records=found, page={"keys": found})
+    session.output.table(_COLUMNS, rows, records=found, page=KeyList(found))
 
 
-@hub_options()
+class CreatedKey(msgspec.Struct, frozen=True):
+    """A new key, which is shown only here."""
+
+    name: str
+    scope: KeyScope
+    owner: str | None
+    id: str
+    key: str
+
+
+@hub_options(answer=CreatedKey, effects=WRITES)
 def create(
     ctx: typer.Context,
     *,
@@ -110,11 +121,18 @@ def create(
     seconds = None if expires is None else int(parse_duration(expires))
     _require_keys(session)
     made = session.hub.accounts.create_key(KeyRequest(name, scope.value, owner, seconds))
-    record = {"name": name, "scope": scope.value, "owner": owner, **msgspec.to_builtins(made)}
+    record = CreatedKey(name, scope, owner, made.id, made.key)
     session.output.text(made.key, record=record)
 
 
-@hub_options(YES)
+class RevokedKey(msgspec.Struct, frozen=True):
+    """A key, and how many were revoked with those created with it."""
+
+    id: str
+    revoked: int
+
+
+@hub_options(YES, answer=RevokedKey, effects=WRITES)
 def revoke(
     ctx: typer.Context,
     key: Annotated[
@@ -141,7 +159,7 @@ def revoke(
     session.output.confirm(f"Revoke {named}{used}?", otherwise="Nothing was revoked")
     count = session.hub.accounts.revoke_key(found.id).revoked
     also = f" and {pluralize(count - 1, 'key')} created with it" if count > 1 else ""
-    session.output.done(f"Revoked {named}{also}", value={"id": found.id, "revoked": count})
+    session.output.done(f"Revoked {named}{also}", value=RevokedKey(found.id, count))
 
 
 def _find_key(keys: list[KeyItem], wanted: str) -> KeyItem:

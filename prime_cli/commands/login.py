@@ -1,11 +1,14 @@
 """`prime login` and `prime logout`."""
 
 import os
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Literal
 
+import msgspec
 import typer
+from msgspec import UNSET, UnsetType
 
 from prime_cli.commands.context import HttpOpt, warn_if_overridden
+from prime_cli.commands.contract import NETWORK, WRITES
 from prime_cli.commands.options import hub_options, open_session
 from prime_cli.core.credentials import KEY_VARIABLE, KeyStorage
 from prime_cli.core.env_flags import in_ci
@@ -24,7 +27,20 @@ StorageOpt = Annotated[
 ]
 
 
-@hub_options()
+class LoggedIn(msgspec.Struct, frozen=True, kw_only=True):
+    """Who is logged in where; `joined` and `role` are of the team of an invitation."""
+
+    context: str
+    hub: str
+    id: str
+    owner: str
+    team: str | None
+    storage: str
+    joined: str | UnsetType | None = UNSET
+    role: str | UnsetType | None = UNSET
+
+
+@hub_options(answer=LoggedIn, effects=(NETWORK, WRITES))
 def login(
     ctx: typer.Context,
     hub: Annotated[
@@ -108,20 +124,26 @@ def _ask_for_key(session: Session, target: "LoginTarget", *, headless: bool) -> 
     return wait_for_key(session.hub_at(target.base_url), target.web_url, show, session.progress)
 
 
-def report(session: Session, done: "LoginResult", **more: Any) -> None:
-    """Say who is logged in where; `more` is for programs."""
+def report(
+    session: Session,
+    done: "LoginResult",
+    joined: str | UnsetType | None = UNSET,
+    role: str | UnsetType | None = UNSET,
+) -> None:
+    """Say who is logged in where; the team and the role that were `joined` are for programs."""
     from prime_cli.client.accounts.login import publisher_name
 
     target, owner = done.target, publisher_name(done.account)
-    record: dict[str, Any] = {
-        "context": target.name,
-        "hub": target.base_url,
-        "id": done.account.id,
-        "owner": owner,
-        "team": done.team,
-        "storage": done.kept.storage,
-        **more,
-    }
+    record = LoggedIn(
+        context=target.name,
+        hub=target.base_url,
+        id=done.account.id,
+        owner=owner,
+        team=done.team,
+        storage=done.kept.storage,
+        joined=joined,
+        role=role,
+    )
     told = f"Logged in to {target.base_url} as {owner} (context `{target.name}`)"
     session.output.done(told, value=record)
     session.output.say(done.kept.sentence)
@@ -134,7 +156,20 @@ def report(session: Session, done: "LoginResult", **more: Any) -> None:
     warn_if_overridden(session, target.name)
 
 
-@hub_options()
+class LoggedOut(msgspec.Struct, frozen=True):
+    """A context, and what became of its key."""
+
+    context: str
+    key: Literal["revoked", "unknown", "kept", "cannot", "failed"]
+
+
+class LoggedOutContexts(msgspec.Struct, frozen=True):
+    """The contexts whose keys were removed."""
+
+    contexts: list[LoggedOut]
+
+
+@hub_options(answer=LoggedOutContexts, effects=(NETWORK, WRITES))
 def logout(
     ctx: typer.Context,
     name: Annotated[
@@ -176,8 +211,8 @@ def logout(
     names = keyed if everywhere else [_chosen(session, name, keyed)]
     results = [_log_out(session, each, wanted=revoke) for each in names if each in keyed]
     told = [_sentence(each) for each in results] or [_nothing(names)]
-    records = [{"context": each.context, "key": each.fate} for each in results]
-    session.output.done("\n".join(told), value={"contexts": records})
+    records = [LoggedOut(each.context, each.fate.value) for each in results]
+    session.output.done("\n".join(told), value=LoggedOutContexts(records))
     for each in results:
         if each.problem:
             session.output.warn(

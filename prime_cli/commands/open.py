@@ -7,6 +7,7 @@ from urllib.parse import urlencode
 
 import typer
 
+from prime_cli.commands.contract import WRITES
 from prime_cli.commands.options import CONTEXT, OFFLINE, QUIET, common_options, open_session
 from prime_cli.core.errors import NotFound, PrimeError
 from prime_cli.core.installation import require
@@ -33,7 +34,7 @@ PortOpt = Annotated[
 ]
 
 
-@common_options(QUIET, CONTEXT, OFFLINE)
+@common_options(QUIET, CONTEXT, OFFLINE, effects=WRITES)
 def open_pages(
     ctx: typer.Context,
     name: Annotated[

@@ -11,6 +11,7 @@ import typer
 from prime_cli.client.accounts.secrets import find_item, set_item
 from prime_cli.client.api.secrets import Item, ItemStore
 from prime_cli.commands.base import group
+from prime_cli.commands.contract import WRITES
 from prime_cli.commands.options import YES, hub_options, open_session
 from prime_cli.commands.pods.teams import choose_team
 from prime_cli.core.errors import UsageError
@@ -36,6 +37,25 @@ _NAME = re.compile("[A-Z][A-Z0-9_]{0,254}")
 _MOST_BYTES = 96 * 1024
 
 # --- Shared with `prime env secret` and `prime env var` ---
+
+
+class SecretList(msgspec.Struct, frozen=True):
+    """Secrets, without their values."""
+
+    secrets: Sequence[Secret]
+
+
+class VariableList(msgspec.Struct, frozen=True):
+    """The variables of an environment."""
+
+    variables: Sequence[EnvironmentVariable]
+
+
+class NamedItem(msgspec.Struct, frozen=True):
+    """A secret or variable that was deleted or unlinked."""
+
+    id: str
+    name: str
 
 
 @dataclass(frozen=True)
@@ -117,15 +137,16 @@ def read_value(session: Session, name: str) -> str:
 def show_items(
     session: Session, place: SecretStore, items: Sequence[Item], cells: Callable[[Any], list[str]]
 ) -> None:
-    """A table of names and `cells`; `{"secrets": […]}` in JSON."""
-    titles = {Secret: "Source", EnvironmentVariable: "Value"}
-    middle = titles[EnvironmentVariable if place.what == "variable" else Secret]
+    """A table of names and `cells`; in JSON a SecretList or a VariableList."""
+    is_variable = place.what == "variable"
+    middle = "Value" if is_variable else "Source"
+    page = (VariableList if is_variable else SecretList)(items)  # type: ignore[arg-type]
     rows = [
         [each.name, *cells(each), each.description or "", each.updated_at, each.id]
         for each in items
     ]
     columns = ("Name", middle, "Description", "Updated", "Id")
-    session.output.table(columns, rows, records=items, page={place.plural: list(items)})
+    session.output.table(columns, rows, records=items, page=page)
 
 
 def show_item(session: Session, item: Item) -> None:
@@ -161,7 +182,7 @@ def delete_item(session: Session, place: SecretStore, item: Item) -> None:
     named = place.title(item.name)
     session.output.confirm(f"Delete {named}?", otherwise="Nothing was deleted")
     place.store.delete(item.id)
-    session.output.done(f"Deleted {named}", value={"id": item.id, "name": item.name})
+    session.output.done(f"Deleted {named}", value=NamedItem(item.id, item.name))
 
 
 # --- `prime secret` ---
@@ -190,7 +211,7 @@ class SecretOwner:
         return SecretStore(store, "secret", f"the team `{team.slug}`", listing)
 
 
-@hub_options()
+@hub_options(answer=SecretList, record=Secret)
 def list_(ctx: typer.Context, owner: SecretOwner) -> None:
     """List secrets, without their values.
 
@@ -209,7 +230,7 @@ def list_(ctx: typer.Context, owner: SecretOwner) -> None:
         session.output.hint("set one with `prime secret set NAME`")
 
 
-@hub_options()
+@hub_options(answer=Secret, effects=WRITES)
 def set_(
     ctx: typer.Context,
     name: NameArg = None,
@@ -237,7 +258,7 @@ def set_(
     set_value(session, place, wanted, read_value(session, wanted), description)
 
 
-@hub_options()
+@hub_options(answer=Secret)
 def get(ctx: typer.Context, secret: SecretArg, owner: SecretOwner) -> None:
     """Show a secret, without its value.
 
@@ -251,7 +272,7 @@ def get(ctx: typer.Context, secret: SecretArg, owner: SecretOwner) -> None:
     show_item(session, owner.open(session).find(secret))
 
 
-@hub_options()
+@hub_options(answer=Secret, effects=WRITES)
 def update(
     ctx: typer.Context,
     secret: SecretArg,
@@ -275,7 +296,7 @@ def update(
     update_item(session, place, place.find(secret), name, description)
 
 
-@hub_options(YES)
+@hub_options(YES, answer=NamedItem, effects=WRITES)
 def delete(ctx: typer.Context, secret: SecretArg, owner: SecretOwner) -> None:
     """Delete a secret.
 

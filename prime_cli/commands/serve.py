@@ -6,9 +6,11 @@ import shlex
 from pathlib import Path
 from typing import Annotated
 
+import msgspec
 import typer
 
 from prime_cli.commands.base import AFTER_DASHES
+from prime_cli.commands.contract import BUILDS
 from prime_cli.commands.options import DryRunOpt, local_options, open_session
 from prime_cli.core.errors import UsageError
 from prime_cli.core.paths import home_path, prime_home
@@ -30,7 +32,30 @@ from prime_cli.session import Session
 from prime_cli.training.engines.catalogue import SERVER
 
 
-@local_options()
+class ReadyServer(msgspec.Struct, frozen=True):
+    """A model that answers; `entry` is that of endpoints.toml, `key` null if none is needed."""
+
+    url: str
+    model: str
+    engine: str
+    key: str | None
+    entry: str
+
+
+class PlannedServer(msgspec.Struct, frozen=True, kw_only=True):
+    """What `--dry-run` prints; `device` names GPUs, `environment` is a folder or a Python."""
+
+    engine: str
+    model: str
+    device: list[str]
+    family: str | None
+    url: str
+    command: list[str]
+    environment: str
+    packages: list[str]
+
+
+@local_options(answer=(ReadyServer, PlannedServer), effects=BUILDS)
 def serve(
     ctx: typer.Context,
     model: Annotated[
@@ -112,8 +137,8 @@ def _serve(session: Session, plan: ServePlan, request: ServeRequest) -> None:
         if not given:
             output.tell(f"export {KEY_VARIABLE}={key}")
         entry = endpoint_entry(plan, plan.name)
-        record = {"url": plan.url, "model": plan.model, "engine": plan.engine.name.value}
-        output.text(entry, record={**record, "key": key, "entry": entry})
+        record = ReadyServer(plan.url, plan.model, plan.engine.name.value, key, entry)
+        output.text(entry, record=record)
         output.done(f"ready at {plan.url}: it answered a call in {took:.1f}s")
         output.hint(
             f"`prime eval run ENV -m {shlex.quote(plan.model)} -b {plan.url}`; Ctrl-C ends it"
@@ -135,16 +160,16 @@ def _show_plan(session: Session, plan: ServePlan) -> None:
     if plan.folder is not None and not is_installed(plan.folder):
         state = f"will be installed: {plan.engine.size}"
     command = shlex.join([plan.engine.name, *plan.words])
-    record = {
-        "engine": plan.engine.name.value,
-        "model": plan.model,
-        "device": list(plan.gpus) or ["cpu"],
-        "family": plan.family.name if plan.family else None,
-        "url": plan.url,
-        "command": [plan.engine.name.value, *plan.words],
-        "environment": str(where),
-        "packages": [] if plan.python else list(plan.engine.packages),
-    }
+    record = PlannedServer(
+        engine=plan.engine.name.value,
+        model=plan.model,
+        device=list(plan.gpus) or ["cpu"],
+        family=plan.family.name if plan.family else None,
+        url=plan.url,
+        command=[plan.engine.name.value, *plan.words],
+        environment=str(where),
+        packages=[] if plan.python else list(plan.engine.packages),
+    )
     lines = [
         ("engine", plan.engine.title),
         ("device", ", ".join(plan.gpus) or "CPU"),

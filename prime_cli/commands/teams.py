@@ -1,21 +1,19 @@
 """`prime teams …`, also `prime team …`, and `prime switch`."""
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import msgspec
 import typer
+from msgspec.structs import asdict
 
 from prime_cli.commands.base import group
+from prime_cli.commands.contract import WRITES
 from prime_cli.commands.hub.options import change_one_by_one, require_governed, say_who_sees
 from prime_cli.commands.options import YES, hub_options, open_session
 from prime_cli.core.config.contexts import PERSONAL
 from prime_cli.core.errors import UsageError
 from prime_cli.session import Session
-from prime_cli.wire.accounts import MemberChange
-
-if TYPE_CHECKING:
-    from prime_cli.wire.accounts import Team
-
+from prime_cli.wire.accounts import Member, MemberChange, Team
 
 TeamArg = Annotated[str, typer.Argument(metavar="TEAM", help="Its slug or id.")]
 
@@ -37,7 +35,20 @@ app = group(
 )
 
 
-@hub_options()
+class ListedTeam(Team, kw_only=True):
+    """A team, and whether it is the current one."""
+
+    current: bool
+
+
+class Teams(msgspec.Struct, frozen=True):
+    """Your teams."""
+
+    teams: list[ListedTeam]
+    total_count: int
+
+
+@hub_options(answer=Teams, record=ListedTeam)
 def list_(
     ctx: typer.Context,
 ) -> None:
@@ -65,16 +76,23 @@ def list_(
         ]
         for team in teams
     ]
-    records = [{**msgspec.to_builtins(team), "current": is_team(team, now)} for team in teams]
+    records = [ListedTeam(**asdict(team), current=is_team(team, now)) for team in teams]
     session.output.table(
         ["", "Team", "Name", "Role", "Id", "Created"],
         rows,
         records=records,
-        page={"teams": records, "total_count": len(records)},
+        page=Teams(records, len(records)),
     )
 
 
-@hub_options()
+class MemberList(msgspec.Struct, frozen=True):
+    """The members of a team."""
+
+    members: list[Member]
+    total_count: int
+
+
+@hub_options(answer=MemberList, record=Member)
 def members(
     ctx: typer.Context,
     team: Annotated[
@@ -111,11 +129,18 @@ def members(
         ["Name", "Email", "Role", "Id", "Joined"],
         rows,
         records=found,
-        page={"members": found, "total_count": len(found)},
+        page=MemberList(found, len(found)),
     )
 
 
-@hub_options()
+class ChangedMembers(msgspec.Struct, frozen=True):
+    """Members that were added to a team or removed from it."""
+
+    team: str
+    members: list[str]
+
+
+@hub_options(answer=ChangedMembers, effects=WRITES)
 def add(
     ctx: typer.Context,
     team: TeamArg,
@@ -147,11 +172,11 @@ def add(
         lambda user: admins.set_member(found.team_id, user, MemberChange(roles[user])),
         f"Added {{}} to the team `{found.slug}`",
     )
-    session.output.done(done, value={"team": found.slug, "members": list(roles)})
+    session.output.done(done, value=ChangedMembers(found.slug, list(roles)))
     say_who_sees(session, roles, found.slug)
 
 
-@hub_options(YES)
+@hub_options(YES, answer=ChangedMembers, effects=WRITES)
 def remove(
     ctx: typer.Context,
     team: TeamArg,
@@ -180,10 +205,17 @@ def remove(
         lambda user: admins.remove_member(found.team_id, user),
         f"Removed {{}} from the team `{found.slug}`",
     )
-    session.output.done(done, value={"team": found.slug, "members": users})
+    session.output.done(done, value=ChangedMembers(found.slug, users))
 
 
-@hub_options()
+class CurrentTeam(msgspec.Struct, frozen=True):
+    """The team of a context; null for your personal account."""
+
+    context: str
+    team: str | None
+
+
+@hub_options(answer=CurrentTeam, effects=WRITES)
 def switch(
     ctx: typer.Context,
     team: Annotated[
@@ -224,12 +256,12 @@ def switch(
         wanted = wanted or _ask_for_team(session, teams)
         chosen = None if wanted == PERSONAL else pick_team(teams, wanted, session.hub.host)
     choose_team(session.config, chosen)
-    record = {"context": session.config.context.name, "team": chosen and chosen.slug}
+    record = CurrentTeam(session.config.context.name, chosen.slug if chosen else None)
     told = f"the team {team_title(chosen)}" if chosen else "yourself"
     session.output.done(f"On {session.hub.host} you now use {told}", value=record)
 
 
-def _ask_for_team(session: Session, teams: "list[Team]") -> str:
+def _ask_for_team(session: Session, teams: list[Team]) -> str:
     from prime_cli.client.accounts.teams import team_title
 
     if not teams:

@@ -4,9 +4,11 @@ import shlex
 from pathlib import Path
 from typing import Annotated
 
+import msgspec
 import typer
 
 from prime_cli import __version__
+from prime_cli.commands.contract import BUILDS
 from prime_cli.commands.options import YES, local_options, open_session
 from prime_cli.core.errors import ResolveFailed, UsageError
 from prime_cli.core.installation import CHECKOUT, Command, Installation, this_installation
@@ -14,7 +16,24 @@ from prime_cli.core.process import child_environment, run
 from prime_cli.runtime.uv_tool import network_failure
 
 
-@local_options(YES)
+class PlannedUpdate(msgspec.Struct, frozen=True):
+    """How prime was installed, and the commands that update it."""
+
+    version: str
+    installed_by: str
+    prefix: str
+    project: str | None
+    commands: tuple[Command, ...]
+
+
+class UpdatedPrime(msgspec.Struct, frozen=True):
+    """The version before and after."""
+
+    before: str
+    after: str
+
+
+@local_options(YES, answer=(UpdatedPrime, PlannedUpdate), effects=BUILDS)
 def update(
     ctx: typer.Context,
     check: Annotated[
@@ -52,7 +71,7 @@ def update(
             _run(command)
     version = _installed_version(found)
     changed = f"from {__version__} to {version}" if version != __version__ else f"again: {version}"
-    record = {"before": __version__, "after": version}
+    record = UpdatedPrime(__version__, version)
     output.done(f"Installed prime {changed}", value=record)
 
 
@@ -66,14 +85,14 @@ def _lines(found: Installation, commands: tuple[Command, ...]) -> list[tuple[str
     ]
 
 
-def _record(found: Installation, commands: tuple[Command, ...]) -> dict[str, object]:
-    return {
-        "version": __version__,
-        "installed_by": found.manager,
-        "prefix": str(found.prefix),
-        "project": str(found.project) if found.project else None,
-        "commands": commands,
-    }
+def _record(found: Installation, commands: tuple[Command, ...]) -> PlannedUpdate:
+    return PlannedUpdate(
+        version=__version__,
+        installed_by=found.manager,
+        prefix=str(found.prefix),
+        project=str(found.project) if found.project else None,
+        commands=commands,
+    )
 
 
 def _run(command: Command) -> None:

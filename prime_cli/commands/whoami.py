@@ -1,18 +1,30 @@
 """`prime whoami`."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import typer
+from msgspec.structs import asdict
 
 from prime_cli.commands.options import hub_options, open_session
 from prime_cli.core.errors import NotLoggedIn
 from prime_cli.session import Session
-
-if TYPE_CHECKING:
-    from prime_cli.wire.accounts import Account, Team
+from prime_cli.wire.accounts import Account, Team
 
 
-@hub_options()
+class CurrentUser(Account, kw_only=True):
+    """What the hub answers, and whence the rest: `owner` is the slug, where there is one."""
+
+    owner: str
+    owner_source: str
+    team: Team | None
+    team_source: str | None
+    context: str
+    context_source: str
+    hub: str | None
+    key_source: str | None
+
+
+@hub_options(answer=CurrentUser)
 def whoami(
     ctx: typer.Context,
 ) -> None:
@@ -44,13 +56,13 @@ def whoami(
 
 
 def _lines(
-    session: Session, record: dict[str, Any], account: "Account", team: "Team | None"
+    session: Session, record: CurrentUser, account: Account, team: Team | None
 ) -> list[tuple[str, str]]:
     from prime_cli.client.accounts.teams import team_title
 
     hub, credential = session.config.context, session.credential
     source = "the hub" if not hub.embedded else session.config.owner.source
-    lines = [("owner", f"{record['owner']}  (from {source})")]
+    lines = [("owner", f"{record.owner}  (from {source})")]
     if not hub.embedded:
         told = f"{team_title(team)}, {team.role.lower()}" if team else "none (personal account)"
         lines.append(("team", f"{told}  (from {hub.team_source})"))
@@ -76,22 +88,17 @@ def _rights(scope: dict[str, Any]) -> list[str]:
     return [f"{word}: {', '.join(named)}" for word, named in kinds.items() if named]
 
 
-def _record(
-    session: Session, owner: str, account: "Account", team: "Team | None"
-) -> dict[str, Any]:
-    """What the hub answers, and whence the rest: `owner` is the slug, where there is one."""
-    import msgspec
-
+def _record(session: Session, owner: str, account: Account, team: Team | None) -> CurrentUser:
     config, credential = session.config, session.credential
     hub = config.context
-    return {
-        **msgspec.to_builtins(account),
-        "owner": owner,
-        "owner_source": config.owner.source if hub.embedded else "hub",
-        "team": msgspec.to_builtins(team) if team is not None else None,
-        "team_source": None if hub.embedded else hub.team_source,
-        "context": hub.name,
-        "context_source": hub.source,
-        "hub": hub.base_url,
-        "key_source": credential.source if credential.key else None,
-    }
+    return CurrentUser(
+        **asdict(account),
+        owner=owner,
+        owner_source=config.owner.source if hub.embedded else "hub",
+        team=team,
+        team_source=None if hub.embedded else hub.team_source,
+        context=hub.name,
+        context_source=hub.source,
+        hub=hub.base_url,
+        key_source=credential.source if credential.key else None,
+    )

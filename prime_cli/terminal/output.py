@@ -5,7 +5,6 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TextIO
 
-from prime_cli.core.env_flags import find_agent
 from prime_cli.core.errors import Declined, PrimeError, UsageError
 from prime_cli.core.progress import Progress
 from prime_cli.terminal.progress import Lines, Quiet, Spoken
@@ -17,7 +16,7 @@ from prime_cli.terminal.prompts import (
     can_ask,
     read_secret,
 )
-from prime_cli.terminal.streams import Stream
+from prime_cli.terminal.streams import Stream, find_agent
 from prime_cli.terminal.text import aligned, as_json, builtins_of, clean, in_room, width, wrapped
 
 if TYPE_CHECKING:
@@ -59,7 +58,6 @@ class Output:
         self.quiet = quiet
         self._yes = yes
         self._command = command
-        self._most_lines = _MOST_FOR_AGENTS if find_agent() else None
         self._out = Stream(out or sys.stdout)
         self._err = Stream(err or sys.stderr)
         self._above_bars: Callable[[str], None] | None = None
@@ -205,6 +203,10 @@ class Output:
     def spoken(self) -> Progress:
         """The same for work that leaves the terminal to a program: sentences alone."""
         return Spoken(self)
+
+    @cached_property
+    def _most_lines(self) -> int | None:
+        return _MOST_FOR_AGENTS if find_agent() else None
 
     @cached_property
     def progress(self) -> Progress:

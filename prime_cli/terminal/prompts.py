@@ -9,9 +9,8 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from prime_cli.core.env_flags import is_unattended
 from prime_cli.core.errors import Declined, UsageError
-from prime_cli.terminal.streams import Stream
+from prime_cli.terminal.streams import Stream, is_unattended
 from prime_cli.terminal.text import clean, wrapped
 
 LONGEST_SECRET = 16 * 1024

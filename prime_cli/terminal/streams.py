@@ -8,11 +8,23 @@ import sys
 from collections.abc import Mapping
 from typing import TextIO
 
-from prime_cli.core.env_flags import is_on, is_unattended
+from prime_cli.core.env_flags import in_ci, is_on
 from prime_cli.core.errors import StorageFailed
 from prime_cli.terminal.text import encodable
 
 _FORCING = ("FORCE_COLOR", "CLICOLOR_FORCE")
+
+AGENT_VARIABLES = (
+    "AI_AGENT",
+    "CLAUDECODE",
+    "CODEX_SANDBOX",
+    "CODEX_THREAD_ID",
+    "CURSOR_AGENT",
+    "GEMINI_CLI",
+    "OPENCODE",
+    "AUGMENT_AGENT",
+)
+"""What coding agents set for the commands that they run: the proposed name, then their own."""
 
 
 class Stream:
@@ -111,3 +123,14 @@ def _wants_colour(environ: Mapping[str, str], *, otherwise: bool) -> bool:
     if any(is_on(name, environ) for name in _FORCING):
         return True
     return otherwise and environ.get("CLICOLOR") != "0"
+
+
+def find_agent(environ: Mapping[str, str] = os.environ) -> str | None:
+    """The variable by which a coding agent says that it types; None where a person does."""
+    named = (name for name in AGENT_VARIABLES if environ.get(name))
+    return next((name for name in named if is_on(name, environ)), None)
+
+
+def is_unattended(environ: Mapping[str, str] = os.environ) -> bool:
+    """Whether nobody looks at bars or answers questions."""
+    return in_ci(environ) or find_agent(environ) is not None

@@ -36,6 +36,13 @@ def test_a_command_is_described_whole(prime: Prime, words: str) -> None:
         Draft202012Validator.check_schema(schema or {})
 
 
+def test_a_command_that_prints_json_declares_its_answer(prime: Prime) -> None:
+    for words, _ in leaves():
+        found = prime("schema", *words.split()).ok().json
+        if any(each["name"] == "--output" for each in found["options"]):
+            assert found["answer"], words
+
+
 def test_options_say_what_they_take(prime: Prime) -> None:
     found = prime("schema", "eval", "run").ok().json
     options = {each["name"]: each for each in found["options"]}

@@ -9,7 +9,7 @@ import pytest
 from prime_cli import __version__
 from prime_cli.commands.base import load
 from prime_cli.commands.skills import render_skill
-from prime_cli.core.env_flags import AGENT_VARIABLES
+from prime_cli.terminal.streams import AGENT_VARIABLES, find_agent, is_unattended
 from tests.helpers.cli import Prime
 from tests.helpers.contracts import find_leaf
 
@@ -85,3 +85,15 @@ def _save_contexts(home: Path) -> None:
     file = home / ".prime" / "config.toml"
     file.write_text("\n".join(tables), encoding="utf-8", newline="\n")
     file.chmod(0o600)
+
+
+@pytest.mark.parametrize("name", AGENT_VARIABLES)
+def test_an_agent_says_that_it_types(name: str) -> None:
+    assert find_agent({name: "1"}) == name
+    assert is_unattended({name: "1"})
+
+
+@pytest.mark.parametrize("value", ["", "0", "false"])
+def test_a_person_may_say_no(value: str) -> None:
+    assert find_agent({"AI_AGENT": value}) is None
+    assert not is_unattended({"AI_AGENT": value})

@@ -30,7 +30,6 @@ def test_other_names_have_no_project(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("kept_interpreters")
 @pytest.mark.network
 def test_a_game_is_played_by_its_name(tmp_path: Path) -> None:
     corpus = tmp_path / "nltk" / "corpora" / "words"
@@ -52,7 +51,6 @@ def test_a_game_is_played_by_its_name(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("kept_interpreters")
 @pytest.mark.network
 def test_an_environment_around_a_taskset_is_chosen_by_its_id(tmp_path: Path) -> None:
     prime_process("env", "init", "my-env", cwd=tmp_path, timeout=SECONDS)

@@ -15,19 +15,21 @@ from prime_cli.core.errors import ExitCode
 
 _APP = "prime_cli.commands:app"
 _JSON = ("json", "jsonl")
+_ANSWERED = (ExitCode.OK, ExitCode.GATE, ExitCode.PARTIAL, ExitCode.INTEGRITY)
+"""How commands end that may have answered before."""
 
 
 def check_contract(argv: Sequence[str], code: int, out: str) -> None:
     """Raise AssertionError for an exit code, a document or a field that is not declared."""
     target, path = find_leaf(argv)
-    promised = _contract(target)
-    if promised is None or target is None:
+    if target is None:
         return
+    promised = _contract(target)
     name = " ".join(path)
     codes = promised.exit_codes
     assert code in codes, f"`{name}` ended with {code}, declared are {[int(c) for c in codes]}"
     mode = output_mode([*argv])
-    if mode not in _JSON or not out.strip() or code not in (ExitCode.OK, ExitCode.GATE):
+    if mode not in _JSON or not out.strip() or code not in _ANSWERED:
         return
     if not any("--output" in each.opts for each in load(target).params):
         return
@@ -71,14 +73,14 @@ def _members(target: str) -> tuple[dict[str, str], str | None]:
 
 
 @cache
-def _contract(target: str | None) -> Contract | None:
-    return getattr(load(target).callback, "contract", None) if target else None
+def _contract(target: str) -> Contract:
+    contract: Contract = load(target).callback.contract
+    return contract
 
 
 @cache
 def _validator(target: str, mode: str) -> Draft202012Validator | None:
     promised = _contract(target)
-    assert promised is not None
     schema = answer_schema(promised.answers) if mode == "json" else line_schema(promised)
     return Draft202012Validator(refuse_more(schema)) if schema else None
 

@@ -18,6 +18,8 @@ from types import FrameType
 import prime_cli
 
 ROOT = Path(prime_cli.__file__).parent
+_OF_TESTS = ("commands/contract.py", "commands/json_schema.py")
+"""What the tests ask after each command, as `tests.helpers.contracts` does."""
 
 
 @dataclass
@@ -39,7 +41,7 @@ class Walk:
 
 
 @contextmanager
-def walking(*, without: tuple[str, ...] = ("hub/",)) -> Iterator[Walk]:
+def walking(*, without: tuple[str, ...] = ("hub/", *_OF_TESTS)) -> Iterator[Walk]:
     """Record what is called, in all threads; files below `without` are not counted.
 
     What runs while a module is imported (its body, its decorators) is not part of the walk.

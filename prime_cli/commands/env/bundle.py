@@ -3,8 +3,10 @@
 from pathlib import Path
 from typing import Annotated
 
+import msgspec
 import typer
 
+from prime_cli.commands.contract import BUILDS
 from prime_cli.commands.options import (
     CONTEXT,
     LONG_OUTPUT,
@@ -20,7 +22,7 @@ from prime_cli.core.errors import Conflict, UsageError
 from prime_cli.core.formatting import format_bytes, pluralize
 from prime_cli.envs.bundles.archive import CheckedBundle, verify_bundle
 from prime_cli.envs.bundles.collect import make_bundle
-from prime_cli.envs.bundles.manifest import FILES, BundleManifest
+from prime_cli.envs.bundles.manifest import FILES, BundleManifest, BundleMember, BundleTarget
 from prime_cli.envs.bundles.plan import BundleContext, BundlePlan, BundleSpec, plan_bundle
 from prime_cli.envs.bundles.platforms import parse_platform, parse_python, this_platform
 from prime_cli.envs.fetch import FetchedEnvironment
@@ -29,7 +31,52 @@ from prime_cli.terminal.output import Output
 _COLUMNS = ("Part", "What", "Size")
 
 
-@common_options(YES, LONG_OUTPUT, QUIET, CONTEXT, OFFLINE)
+class BundledWheel(msgspec.Struct, frozen=True):
+    """A file of a package; `size` in bytes, null if the index does not state it."""
+
+    file: str
+    size: int | None
+
+
+class PlannedData(msgspec.Struct, frozen=True):
+    """Data of a bundle, and how many files it has."""
+
+    name: str
+    kind: str
+    files: int
+
+
+class BundleContent(msgspec.Struct, frozen=True):
+    """What `--dry-run` would bundle; `builds` are source archives to be built."""
+
+    targets: tuple[BundleTarget, ...]
+    environments: list[str]
+    wheels: list[BundledWheel]
+    builds: list[BundledWheel]
+    data: list[PlannedData]
+
+
+class WrittenBundle(msgspec.Struct, frozen=True, kw_only=True):
+    """The file that was written; `size` in bytes, `wheels` counts those of packages."""
+
+    file: str
+    size: int
+    sha256: str
+    environments: list[str]
+    targets: tuple[BundleTarget, ...]
+    wheels: int
+
+
+@common_options(
+    YES,
+    LONG_OUTPUT,
+    QUIET,
+    CONTEXT,
+    OFFLINE,
+    answer=(WrittenBundle, BundleContent, BundleManifest),
+    record=(WrittenBundle, BundleContent, BundleMember),
+    effects=BUILDS,
+)
 def bundle(
     ctx: typer.Context,
     environments: Annotated[
@@ -135,13 +182,13 @@ def _show_plan(plan: BundlePlan, output: Output) -> None:
         ]
         for data, files in plan.data
     ]
-    record = {
-        "targets": plan.targets,
-        "environments": [str(part.fetched.ref) for part in plan.parts],
-        "wheels": [{"file": each.filename, "size": each.size} for each in plan.wheels],
-        "builds": [{"file": each.filename, "size": each.size} for each in plan.sources],
-        "data": [{"name": d.name, "kind": d.kind, "files": len(f)} for d, f in plan.data],
-    }
+    record = BundleContent(
+        targets=plan.targets,
+        environments=[str(part.fetched.ref) for part in plan.parts],
+        wheels=[BundledWheel(each.filename, each.size) for each in plan.wheels],
+        builds=[BundledWheel(each.filename, each.size) for each in plan.sources],
+        data=[PlannedData(d.name, d.kind, len(f)) for d, f in plan.data],
+    )
     output.table(_COLUMNS, rows, records=[record], page=record, title="Nothing was written")
     output.say(
         f"{len(plan.wheels)} wheels of packages, {format_bytes(wheels)}, "
@@ -181,14 +228,14 @@ def _tell(target: Path, manifest: BundleManifest, output: Output) -> None:
     wheels = sum(member.path.startswith("wheels/") for member in manifest.members)
     size, sha256 = target.stat().st_size, digest_file(target)
     named = ", ".join(each.ref for each in manifest.environments if not each.required)
-    record = {
-        "file": str(target),
-        "size": size,
-        "sha256": sha256,
-        "environments": [each.ref for each in manifest.environments],
-        "targets": manifest.targets,
-        "wheels": wheels,
-    }
+    record = WrittenBundle(
+        file=str(target),
+        size=size,
+        sha256=sha256,
+        environments=[each.ref for each in manifest.environments],
+        targets=manifest.targets,
+        wheels=wheels,
+    )
     output.done(
         f"Bundled {named} with {wheels} wheels into {target} ({format_bytes(size)})", value=record
     )

@@ -4,10 +4,10 @@ import os
 from pathlib import Path
 from typing import Annotated
 
-import msgspec
 import typer
 
 from prime_cli.commands.base import AFTER_DASHES
+from prime_cli.commands.contract import BUILDS, EVALUATES, RUNS_PROGRAM
 from prime_cli.commands.options import (
     CONTEXT,
     OFFLINE,
@@ -17,7 +17,7 @@ from prime_cli.commands.options import (
     hub_options,
     open_session,
 )
-from prime_cli.core.errors import UsageError
+from prime_cli.core.errors import ExitCode, UsageError
 from prime_cli.core.options import Only
 from prime_cli.envs.project.folder import Project
 from prime_cli.envs.publish.upload import WheelExaminer
@@ -33,7 +33,7 @@ from prime_cli.evals.planning.parsers import given_variables
 from prime_cli.evals.planning.request import EvalRequest
 from prime_cli.session import Session
 from prime_cli.terminal.output import Output
-from prime_cli.wire.check_reports import CheckReport, in_words, summarize
+from prime_cli.wire.check_reports import Check, CheckReport, in_words, summarize
 
 _TELLING = ("warn", "fail")
 
@@ -41,10 +41,7 @@ _TELLING = ("warn", "fail")
 def show_report(output: Output, report: CheckReport) -> None:
     """One line for each check, and below what to do about those that are not passed."""
     rows = [[check.id, check.status, check.sentence] for check in report.checks]
-    records = [msgspec.to_builtins(check) for check in report.checks]
-    output.table(
-        ["Check", "Status", "Found"], rows, records=records, page=msgspec.to_builtins(report)
-    )
+    output.table(["Check", "Status", "Found"], rows, records=report.checks, page=report)
     for check in report.checks:
         if check.status in _TELLING and check.step:
             output.say(f"{check.id}: {check.step}")
@@ -59,7 +56,7 @@ def log_report(output: Output, report: CheckReport) -> None:
     output.say(f"check: {in_words(summarize(report))}")
 
 
-@hub_options(YES)
+@hub_options(YES, answer=CheckReport, record=Check, effects=EVALUATES, exits=ExitCode.GATE)
 def check(
     ctx: typer.Context,
     environment: Annotated[
@@ -135,7 +132,7 @@ def check(
     require_passed(checked.report, strict=strict)
 
 
-@common_options(YES, QUIET, CONTEXT, OFFLINE)
+@common_options(YES, QUIET, CONTEXT, OFFLINE, effects=(*BUILDS, RUNS_PROGRAM))
 def run_tests(
     ctx: typer.Context,
     environment: Annotated[
@@ -181,7 +178,7 @@ def run_tests(
     raise typer.Exit(code)
 
 
-@common_options(YES, QUIET, CONTEXT, OFFLINE)
+@common_options(YES, QUIET, CONTEXT, OFFLINE, effects=(*EVALUATES, RUNS_PROGRAM))
 def shell(
     ctx: typer.Context,
     environment: Annotated[

@@ -14,13 +14,14 @@ from prime_cli.core.archive.diff.compare import (
     ValueChange,
     compare_snapshots,
 )
+from prime_cli.core.errors import ExitCode
 from prime_cli.envs.snapshots import SnapshotLoader
 from prime_cli.session import Session
 
 _MARKS = {"added": "+", "removed": "-", "changed": "~"}
 
 
-@hub_options()
+@hub_options(answer=Difference, exits=ExitCode.ENVIRONMENT)
 def diff(
     ctx: typer.Context,
     first: Annotated[

@@ -2,8 +2,10 @@
 
 from typing import Annotated
 
+import msgspec
 import typer
 
+from prime_cli.commands.contract import WRITES
 from prime_cli.commands.options import EnvironmentArg, hub_options, open_session
 from prime_cli.core.completion_cache import remember
 from prime_cli.core.config.contexts import PERSONAL
@@ -12,7 +14,7 @@ from prime_cli.envs.hub_environments import find_named
 from prime_cli.wire.environments import EnvironmentDetail, ForkRequest
 
 
-@hub_options()
+@hub_options(answer=EnvironmentDetail, effects=WRITES)
 def fork(
     ctx: typer.Context,
     environment: EnvironmentArg,
@@ -52,7 +54,14 @@ def fork(
     session.output.hint(f"change it: `prime env pull {made.slug}`")
 
 
-@hub_options()
+class StarState(msgspec.Struct, frozen=True):
+    """Whether you have starred it."""
+
+    environment: str
+    starred: bool
+
+
+@hub_options(answer=StarState, effects=WRITES)
 def star(ctx: typer.Context, environment: EnvironmentArg) -> None:
     """Star an environment.
 
@@ -65,7 +74,7 @@ def star(ctx: typer.Context, environment: EnvironmentArg) -> None:
     _set_star(ctx, environment, starred=True)
 
 
-@hub_options()
+@hub_options(answer=StarState, effects=WRITES)
 def unstar(ctx: typer.Context, environment: EnvironmentArg) -> None:
     """Remove your star from an environment.
 
@@ -83,7 +92,7 @@ def _set_star(ctx: typer.Context, environment: str, *, starred: bool) -> None:
     hub, found = find_named(session.hub, environment, session.progress)
     ref = _ref_of(found)
     hub.environments.set_star(ref, starred=starred)
-    value = {"environment": ref.slug, "starred": starred}
+    value = StarState(ref.slug, starred)
     session.output.done(f"{'Starred' if starred else 'Unstarred'} {ref.slug}", value=value)
 
 

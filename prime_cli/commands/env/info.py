@@ -18,9 +18,10 @@ from prime_cli.envs.info import EnvironmentInfo, describe_environment
 from prime_cli.envs.names import resolve_name
 from prime_cli.envs.signatures.versions import format_verdict
 from prime_cli.wire.check_reports import in_words
+from prime_cli.wire.environments import EnvironmentStatus
 
 
-@hub_options()
+@hub_options(answer=EnvironmentInfo)
 def info(
     ctx: typer.Context,
     environment: Annotated[
@@ -106,7 +107,7 @@ def _argument(each: LoadArgument) -> str:
     return f"{typed} (required)" if each.required else f"{typed} = {each.default}"
 
 
-@hub_options()
+@hub_options(answer=EnvironmentStatus)
 def status(
     ctx: typer.Context,
     environment: EnvironmentArg,

@@ -1,11 +1,12 @@
 """`prime env install` and `prime env uninstall`."""
 
-from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
+import msgspec
 import typer
 
+from prime_cli.commands.contract import BUILDS, WRITES
 from prime_cli.commands.env.bundle import show_bundle
 from prime_cli.commands.options import (
     YES,
@@ -16,15 +17,45 @@ from prime_cli.commands.options import (
     open_session,
 )
 from prime_cli.core.completion_cache import remember
+from prime_cli.core.errors import ExitCode
 from prime_cli.core.refs import normalize_name
-from prime_cli.envs.install.installers import Installer, plan_uninstall, run_uninstall
+from prime_cli.envs.bundles.manifest import BundleManifest, BundleMember
+from prime_cli.envs.install.installers import (
+    Installer,
+    PackageChange,
+    plan_uninstall,
+    run_uninstall,
+)
 from prime_cli.envs.install.plan import InstallPlan, plan_install, run_install
 from prime_cli.envs.install.sources import InstallItem, InstallOptions
 from prime_cli.envs.install.workspace import find_workspace
 from prime_cli.terminal.output import Output
 
 
-@hub_options(YES)
+class InstalledItem(msgspec.Struct, frozen=True, kw_only=True):
+    """An environment; `ref` and `sha256` if it is from a hub, `path` if it is local."""
+
+    name: str
+    version: str | None
+    ref: str | None
+    sha256: str | None
+    path: str | None
+
+
+class InstallResult(msgspec.Struct, frozen=True):
+    """What was installed into a workspace, and what was there before."""
+
+    workspace: str
+    installed: list[InstalledItem]
+    present: list[InstalledItem]
+
+
+@hub_options(
+    YES,
+    answer=(InstallResult, list[PackageChange], BundleManifest),
+    record=(InstallResult, PackageChange, BundleMember),
+    effects=BUILDS,
+)
 def install(
     ctx: typer.Context,
     environments: Annotated[
@@ -124,12 +155,12 @@ def _show_plan(plan: InstallPlan, output: Output) -> None:
         show_bundle(plan.bundle, output)
         return
     rows = [[move.name, move.before or "-", move.after or "-"] for move in plan.changes]
-    records = [asdict(move) for move in plan.changes]
+    records = plan.changes
     target = str(plan.workspace.folder or plan.workspace.python)
     if not plan.workspace.exists:
         output.say(f"A virtual environment would be created: {target}")
         rows = [[item.name, "-", item.version or "-"] for item in plan.items]
-        records = [{"name": i.name, "before": None, "after": i.version} for i in plan.items]
+        records = tuple(PackageChange(i.name, None, i.version) for i in plan.items)
     output.table(["Package", "Now", "Then"], rows, records=records, title=f"In {target}")
 
 
@@ -138,27 +169,40 @@ def _show_done(plan: InstallPlan, done: tuple[InstallItem, ...], output: Output)
     for item in plan.present:
         output.say(f"{item.name} {item.version} is already in {target}")
     named = ", ".join(f"{item.name} {item.version or ''}".strip() for item in done)
-    record = {
-        "workspace": str(target),
-        "installed": [_record(item) for item in done],
-        "present": [_record(item) for item in plan.present],
-    }
+    record = InstallResult(
+        workspace=str(target),
+        installed=[_record(item) for item in done],
+        present=[_record(item) for item in plan.present],
+    )
     sentence = f"Installed {named} into {target}" if done else "Nothing to install"
     output.done(sentence, value=record)
 
 
-def _record(item: InstallItem) -> dict[str, str | None]:
+def _record(item: InstallItem) -> InstalledItem:
     origin = item.origin
-    return {
-        "name": item.name,
-        "version": item.version,
-        "ref": origin.ref,
-        "sha256": origin.sha256,
-        "path": origin.path,
-    }
+    return InstalledItem(
+        name=item.name,
+        version=item.version,
+        ref=origin.ref,
+        sha256=origin.sha256,
+        path=origin.path,
+    )
 
 
-@local_options()
+class UninstalledItem(msgspec.Struct, frozen=True):
+    """An environment that was removed."""
+
+    name: str
+    version: str
+
+
+class UninstallResult(msgspec.Struct, frozen=True):
+    """What was removed from the workspace."""
+
+    uninstalled: list[UninstalledItem]
+
+
+@local_options(answer=UninstallResult, effects=WRITES, exits=ExitCode.ENVIRONMENT)
 def uninstall(
     ctx: typer.Context,
     environments: Annotated[list[str], typer.Argument(help="Names or owner/name; repeatable.")],
@@ -178,6 +222,6 @@ def uninstall(
     packages = plan_uninstall(environments, workspace)
     run_uninstall(packages, workspace, tool)
     named = ", ".join(f"{package.name} {package.version}" for package in packages)
-    record = {"uninstalled": [{"name": p.name, "version": p.version} for p in packages]}
+    record = UninstallResult([UninstalledItem(p.name, p.version) for p in packages])
     target = workspace.folder or workspace.python
     session.output.done(f"Uninstalled {named} from {target}", value=record)

@@ -8,14 +8,21 @@ from msgspec import Struct
 
 from prime_cli.commands.options import PythonOpt, hub_options, open_session
 from prime_cli.core.completion_cache import remember
+from prime_cli.core.errors import ExitCode
 from prime_cli.core.options import Option
-from prime_cli.envs.hub_environments import COLUMNS, EnvironmentListing, list_environments
+from prime_cli.envs.hub_environments import (
+    COLUMNS,
+    EnvironmentListing,
+    ListedEnvironment,
+    list_environments,
+)
 from prime_cli.session import Session
 from prime_cli.wire.environments import EnvironmentQuery
 
 if TYPE_CHECKING:
     from prime_cli.envs.install.installed import InstalledEnvironment
 
+_INSTALLED = "prime_cli.envs.install.installed"
 _INSTALLED_COLUMNS = ("Environment", "Version", "Generation", "From")
 
 
@@ -34,7 +41,11 @@ class Paging(Struct, frozen=True):
     page: Annotated[int, Option("Which page.", names=("--page", "-p"), least=1)] = 1
 
 
-@hub_options()
+@hub_options(
+    answer=(EnvironmentListing, f"{_INSTALLED}:InstalledList"),
+    record=(ListedEnvironment, f"{_INSTALLED}:InstalledEnvironment"),
+    exits=ExitCode.ENVIRONMENT,
+)
 def list_published(
     ctx: typer.Context,
     paging: Paging,
@@ -76,12 +87,12 @@ def _show(session: Session, listing: EnvironmentListing) -> None:
 
 def _show_installed(session: Session, python: str | None) -> None:
     """What the workspace has; imported here, as reading one needs much that a hub does not."""
-    from prime_cli.envs.install.installed import list_installed
+    from prime_cli.envs.install.installed import InstalledList, list_installed
     from prime_cli.envs.install.workspace import find_workspace
 
     found = list_installed(find_workspace(python).site_packages)
     rows = [[each.name, each.version, each.generation, _origin(each)] for each in found]
-    page = {"environments": found, "total": len(found)}
+    page = InstalledList(found, len(found))
     session.output.table(_INSTALLED_COLUMNS, rows, records=found, page=page)
     if not rows:
         session.output.hint("install one with `prime env install starter/alphabet-sort`")

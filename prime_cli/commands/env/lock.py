@@ -3,10 +3,12 @@
 from pathlib import Path
 from typing import Annotated
 
+import msgspec
 import typer
 
+from prime_cli.commands.contract import WRITES
 from prime_cli.commands.options import DryRunOpt, PythonOpt, hub_options, open_session
-from prime_cli.core.errors import GateFailed
+from prime_cli.core.errors import ExitCode, GateFailed
 from prime_cli.core.formatting import pluralize
 from prime_cli.core.refs import EnvRef
 from prime_cli.envs.install.installed import list_installed
@@ -25,7 +27,23 @@ from prime_cli.session import Session
 _LOCK_COLUMNS = ("Environment", "Locked", "Then")
 
 
-@hub_options()
+class LockResult(msgspec.Struct, frozen=True):
+    """The lock that was written, or would be."""
+
+    file: str
+    environments: tuple[LockedEnvironment, ...]
+    changes: tuple[LockChange, ...]
+
+
+class MatchingLock(msgspec.Struct, frozen=True):
+    """The lock that `--check` found to match."""
+
+    file: str
+
+
+@hub_options(
+    answer=(LockResult, MatchingLock), effects=WRITES, exits=(ExitCode.GATE, ExitCode.ENVIRONMENT)
+)
 def lock(
     ctx: typer.Context,
     environments: Annotated[
@@ -65,7 +83,7 @@ def lock(
     place = find_lock_location(here)
     if check:
         require_up_to_date(place)
-        session.output.done(f"{place.file} is up to date", value={"file": str(place.file)})
+        session.output.done(f"{place.file} is up to date", value=MatchingLock(str(place.file)))
         return
     named = resolve_references(environments or (), lambda: session.hub, here, session.progress)
     installed = list_installed(find_workspace(python).site_packages)
@@ -106,11 +124,7 @@ def _show_lock(session: Session, done: LockUpdate, *, dry_run: bool) -> None:
     sentence = f"{verb} {count} in {done.file}"
     if not done.changes:
         sentence = f"{done.file} holds {count} and is unchanged"
-    record = {
-        "file": str(done.file),
-        "environments": done.lock.environments,
-        "changes": done.changes,
-    }
+    record = LockResult(str(done.file), done.lock.environments, done.changes)
     output.done(sentence, value=record)
 
 
@@ -121,7 +135,18 @@ def _then(change: LockChange) -> str:
 _OUTDATED_COLUMNS = ("Environment", "Installed", "Locked", "Newest", "State")
 
 
-@hub_options()
+class OutdatedEnvironments(msgspec.Struct, frozen=True):
+    """Those that are not current; `total` is how many there are here."""
+
+    environments: list[EnvironmentUpdate]
+    total: int
+
+
+@hub_options(
+    answer=OutdatedEnvironments,
+    record=EnvironmentUpdate,
+    exits=(ExitCode.GATE, ExitCode.ENVIRONMENT),
+)
 def outdated(
     ctx: typer.Context,
     environments: Annotated[
@@ -182,7 +207,7 @@ def _show_outdated(
         noun = "environment is" if len(found) == 1 else "environments are"
         session.output.say(f"{len(found)} {noun} here, and nothing is outdated")
     if rows or session.output.is_json:
-        page = {"environments": shown, "total": len(found)}
+        page = OutdatedEnvironments(shown, len(found))
         session.output.table(_OUTDATED_COLUMNS, rows, records=shown, page=page)
     if any(each.is_old for each in shown):
         first = next(each for each in shown if each.is_old)

@@ -4,13 +4,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
+import msgspec
 import typer
-from msgspec import to_builtins
 
+from prime_cli.commands.contract import BUILDS
 from prime_cli.commands.options import YES, ForceOpt, hub_options, open_session
-from prime_cli.core.errors import Conflict, GateFailed
+from prime_cli.core.errors import Conflict, ExitCode, GateFailed
 from prime_cli.core.formatting import format_number
 from prime_cli.core.options import Only
+from prime_cli.envs.migration.source import Remark
 from prime_cli.envs.project.folder import find_project, load_project
 from prime_cli.evals.env_check.check import EXAMPLES, CheckOptions
 from prime_cli.evals.env_check.migrate import ComparedAnswer, MigrationOutcome, migrate_project
@@ -19,7 +21,17 @@ from prime_cli.evals.planning.request import EvalRequest
 from prime_cli.terminal.output import Output
 
 
-@hub_options(YES)
+class Migration(msgspec.Struct, frozen=True):
+    """What was written and compared; `releases` are the versions of verifiers of both forms."""
+
+    equal: bool
+    path: str
+    left_out: tuple[Remark, ...]
+    compared: tuple[ComparedAnswer, ...]
+    releases: tuple[str, str]
+
+
+@hub_options(YES, answer=Migration, record=ComparedAnswer, effects=BUILDS, exits=ExitCode.GATE)
 def migrate(
     ctx: typer.Context,
     project: Annotated[
@@ -74,9 +86,11 @@ def show_migration(output: Output, outcome: MigrationOutcome) -> None:
         for each, pair in zip(outcome.compared, numbers, strict=True)
     ]
     differing = [each for each in outcome.compared if each.differing]
-    page = {"equal": not differing, **to_builtins(outcome)}
+    page = Migration(
+        not differing, outcome.path, outcome.left_out, outcome.compared, outcome.releases
+    )
     columns = ["Example", "Answer", f"v0 ({old})", f"v1 ({new})", "Rewards"]
-    output.table(columns, rows, records=page["compared"], page=page)
+    output.table(columns, rows, records=outcome.compared, page=page)
     for remark in outcome.left_out:
         output.warn(f"Left out: {remark}")
     where, count = outcome.path, len(outcome.compared)

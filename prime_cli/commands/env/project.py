@@ -3,16 +3,28 @@
 from pathlib import Path
 from typing import Annotated
 
+import msgspec
 import typer
 
+from prime_cli.commands.contract import BUILDS, WRITES
 from prime_cli.commands.options import OFFLINE, ForceOpt, local_options, open_session
+from prime_cli.core.archive.source_analysis import Generation
 from prime_cli.core.digests import digest_file
 from prime_cli.envs.project.build import DIST, build_checked
 from prime_cli.envs.project.folder import ENVIRONMENTS, find_project, load_project
 from prime_cli.envs.project.scaffold import TemplateKind, only_readme, plan_scaffold, write_scaffold
 
 
-@local_options()
+class NewProject(msgspec.Struct, frozen=True):
+    """The project that was created, with the files that were written."""
+
+    name: str
+    module: str
+    path: str
+    files: list[str]
+
+
+@local_options(answer=NewProject, effects=WRITES)
 def init(
     ctx: typer.Context,
     name: Annotated[str, typer.Argument(help="The environment's name, such as my-env.")],
@@ -51,12 +63,12 @@ def init(
     if rewrite_readme and scaffold.root.exists():
         scaffold, force = only_readme(scaffold), True
     written = write_scaffold(scaffold, force=force)
-    record = {
-        "name": scaffold.name,
-        "module": scaffold.module,
-        "path": str(scaffold.root),
-        "files": [str(file) for file in written],
-    }
+    record = NewProject(
+        name=scaffold.name,
+        module=scaffold.module,
+        path=str(scaffold.root),
+        files=[str(file) for file in written],
+    )
     session.output.done(f"Created {scaffold.root} with {len(written)} files", value=record)
     typed = name if path == ENVIRONMENTS else scaffold.root
     session.output.hint(
@@ -65,7 +77,20 @@ def init(
     )
 
 
-@local_options(OFFLINE)
+class BuiltWheel(msgspec.Struct, frozen=True, kw_only=True):
+    """The wheel; `size` in bytes, `files` are its members, `module` has the environment."""
+
+    name: str
+    version: str
+    path: str
+    sha256: str
+    size: int
+    module: str | None
+    generation: Generation | None
+    files: list[str]
+
+
+@local_options(OFFLINE, answer=BuiltWheel, effects=BUILDS)
 def build(
     ctx: typer.Context,
     target: Annotated[
@@ -103,16 +128,16 @@ def build(
         check=not no_check,
         offline=session.config.offline,
     )
-    record = {
-        "name": facts.name,
-        "version": facts.version,
-        "path": str(wheel),
-        "sha256": digest_file(wheel),
-        "size": wheel.stat().st_size,
-        "module": facts.module,
-        "generation": facts.exposes,
-        "files": list(facts.members),
-    }
+    record = BuiltWheel(
+        name=facts.name,
+        version=facts.version,
+        path=str(wheel),
+        sha256=digest_file(wheel),
+        size=wheel.stat().st_size,
+        module=facts.module,
+        generation=facts.exposes,
+        files=list(facts.members),
+    )
     session.output.done(f"Built {wheel}", value=record)
     session.output.hint(
         f"publish it with `prime env upload {target}`"

@@ -3,9 +3,11 @@
 from dataclasses import dataclass
 from typing import Annotated
 
+import msgspec
 import typer
 
 from prime_cli.commands.base import group
+from prime_cli.commands.contract import WRITES
 from prime_cli.commands.options import hub_options, open_session
 from prime_cli.core.errors import UsageError
 from prime_cli.core.options import Option
@@ -16,6 +18,7 @@ from prime_cli.wire.publishers import (
     PUBLISHERS_FEATURE,
     NewPublisher,
     Publisher,
+    PublisherList,
 )
 
 _HERE = "prime_cli.commands.env.publishers"
@@ -71,7 +74,7 @@ class PublisherOptions:
     ] = ()
 
 
-@hub_options()
+@hub_options(answer=Publisher, effects=WRITES)
 def add(
     ctx: typer.Context,
     *,
@@ -111,7 +114,7 @@ def add(
     )
 
 
-@hub_options()
+@hub_options(answer=PublisherList, record=Publisher)
 def list_(
     ctx: typer.Context,
     environment: Annotated[
@@ -138,10 +141,16 @@ def list_(
         for each in found
     ]
     columns = ("Id", "Publishes", "Jobs with", "Last used")
-    session.output.table(columns, rows, records=found, page={"publishers": found})
+    session.output.table(columns, rows, records=found, page=PublisherList(found))
 
 
-@hub_options()
+class RemovedPublisher(msgspec.Struct, frozen=True):
+    """The publisher that is no longer trusted."""
+
+    id: str
+
+
+@hub_options(answer=RemovedPublisher, effects=WRITES)
 def remove(
     ctx: typer.Context,
     publisher: Annotated[str, typer.Argument(metavar="ID", help="Its id.")],
@@ -159,7 +168,7 @@ def remove(
     session = open_session(ctx)
     _require_publishers(session)
     session.hub.publishers.remove(publisher)
-    session.output.done(f"Removed {publisher}", value={"id": publisher})
+    session.output.done(f"Removed {publisher}", value=RemovedPublisher(publisher))
 
 
 def _require_publishers(session: Session) -> None:

@@ -7,15 +7,19 @@ import typer
 from prime_cli.client.accounts.secrets import is_linked
 from prime_cli.client.api.secrets import EnvironmentSecrets, Item
 from prime_cli.commands.base import group
+from prime_cli.commands.contract import WRITES
 from prime_cli.commands.options import YES, EnvironmentArg, hub_options, open_session
 from prime_cli.commands.secrets import (
     Describe,
     NameArg,
+    NamedItem,
     NameOpt,
     NewName,
     SecretArg,
+    SecretList,
     SecretOwner,
     SecretStore,
+    VariableList,
     check_name,
     delete_item,
     one_name,
@@ -27,7 +31,7 @@ from prime_cli.commands.secrets import (
 from prime_cli.core.errors import NotFound, UsageError
 from prime_cli.envs.hub_environments import find_named
 from prime_cli.session import Session
-from prime_cli.wire.secrets import Secret
+from prime_cli.wire.secrets import EnvironmentVariable, Secret, SecretLink
 
 _HERE = "prime_cli.commands.env.secrets"
 
@@ -105,7 +109,7 @@ def _in_order(environment: str, item: str) -> tuple[str, str]:
 # --- Secrets ---
 
 
-@hub_options()
+@hub_options(answer=SecretList, record=Secret)
 def list_secrets(ctx: typer.Context, environment: EnvironmentArg) -> None:
     """List secrets, without their values.
 
@@ -125,7 +129,7 @@ def list_secrets(ctx: typer.Context, environment: EnvironmentArg) -> None:
         session.output.hint(f"set one with `prime env secret set {place.where} NAME`")
 
 
-@hub_options()
+@hub_options(answer=Secret, effects=WRITES)
 def set_secret(
     ctx: typer.Context,
     environment: EnvironmentArg,
@@ -152,7 +156,7 @@ def set_secret(
     set_value(session, place, wanted, read_value(session, wanted), description)
 
 
-@hub_options()
+@hub_options(answer=Secret, effects=WRITES)
 def update_secret(
     ctx: typer.Context,
     environment: EnvironmentArg,
@@ -175,7 +179,7 @@ def update_secret(
     update_item(session, place, _find_own(place, one_name(secret, item_id)), name, description)
 
 
-@hub_options(YES)
+@hub_options(YES, answer=NamedItem, effects=WRITES)
 def delete_secret(
     ctx: typer.Context,
     environment: EnvironmentArg,
@@ -196,7 +200,7 @@ def delete_secret(
     delete_item(session, place, _find_own(place, one_name(secret, item_id)))
 
 
-@hub_options()
+@hub_options(answer=SecretLink, effects=WRITES)
 def link(
     ctx: typer.Context,
     environment: EnvironmentArg,
@@ -222,7 +226,7 @@ def link(
     session.output.done(f"Linked the secret `{found.name}` to {place.where}", value=linked)
 
 
-@hub_options(YES)
+@hub_options(YES, answer=NamedItem, effects=WRITES)
 def unlink(ctx: typer.Context, environment: EnvironmentArg, secret: SecretArg) -> None:
     """Unlink a secret from an environment.
 
@@ -239,13 +243,13 @@ def unlink(ctx: typer.Context, environment: EnvironmentArg, secret: SecretArg) -
     named = f"the secret `{found.name}` from {place.where}"
     session.output.confirm(f"Unlink {named}?", otherwise="Nothing was unlinked")
     store.unlink(found.id)
-    session.output.done(f"Unlinked {named}", value={"id": found.id, "name": found.name})
+    session.output.done(f"Unlinked {named}", value=NamedItem(found.id, found.name))
 
 
 # --- Variables ---
 
 
-@hub_options()
+@hub_options(answer=VariableList, record=EnvironmentVariable)
 def list_variables(ctx: typer.Context, environment: EnvironmentArg) -> None:
     """List variables.
 
@@ -265,7 +269,7 @@ def list_variables(ctx: typer.Context, environment: EnvironmentArg) -> None:
         session.output.hint(f"set one with `prime env var set {place.where} NAME --value TEXT`")
 
 
-@hub_options()
+@hub_options(answer=EnvironmentVariable, effects=WRITES)
 def set_variable(
     ctx: typer.Context,
     environment: EnvironmentArg,
@@ -295,7 +299,7 @@ def set_variable(
     set_value(session, place, wanted, text, description)
 
 
-@hub_options()
+@hub_options(answer=EnvironmentVariable, effects=WRITES)
 def update_variable(
     ctx: typer.Context,
     environment: EnvironmentArg,
@@ -319,7 +323,7 @@ def update_variable(
     update_item(session, place, place.find(wanted), name, description)
 
 
-@hub_options(YES)
+@hub_options(YES, answer=NamedItem, effects=WRITES)
 def delete_variable(
     ctx: typer.Context,
     environment: EnvironmentArg,

@@ -3,12 +3,15 @@
 from pathlib import Path
 from typing import Annotated
 
+import msgspec
 import typer
 
+from prime_cli.commands.contract import WRITES
 from prime_cli.commands.env.bundle import show_bundle
 from prime_cli.commands.options import VersionOpt, at_version, hub_options, open_session
 from prime_cli.core.completion_cache import remember
 from prime_cli.core.formatting import pluralize
+from prime_cli.envs.bundles.manifest import BundleManifest, BundleMember
 from prime_cli.envs.install.sources import check_bundle
 from prime_cli.envs.names import resolve_name
 from prime_cli.envs.pull import pull_sources
@@ -16,7 +19,17 @@ from prime_cli.session import Session
 from prime_cli.wire.environment_sources import InspectEntry, Inspection
 
 
-@hub_options()
+class PulledSources(msgspec.Struct, frozen=True):
+    """The version that was downloaded, where it is, and its files."""
+
+    environment: str
+    version: str | None
+    path: str
+    content_hash: str | None
+    files: tuple[str, ...]
+
+
+@hub_options(answer=PulledSources, effects=WRITES)
 def pull(
     ctx: typer.Context,
     environment: Annotated[
@@ -51,13 +64,13 @@ def pull(
         progress=session.progress,
     )
     remember("environments", [pulled.ref.slug])
-    record = {
-        "environment": pulled.ref.slug,
-        "version": pulled.ref.version,
-        "path": str(pulled.path),
-        "content_hash": pulled.content_hash,
-        "files": pulled.files,
-    }
+    record = PulledSources(
+        environment=pulled.ref.slug,
+        version=pulled.ref.version,
+        path=str(pulled.path),
+        content_hash=pulled.content_hash,
+        files=pulled.files,
+    )
     session.output.done(
         f"Pulled {pulled.ref} into {pulled.path} ({pluralize(len(pulled.files), 'file')})",
         value=record,
@@ -68,7 +81,7 @@ def pull(
 _COLUMNS = ("Path", "Size")
 
 
-@hub_options()
+@hub_options(answer=(Inspection, BundleManifest), record=(Inspection, InspectEntry, BundleMember))
 def inspect(
     ctx: typer.Context,
     environment: Annotated[

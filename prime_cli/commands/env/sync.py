@@ -3,11 +3,13 @@
 from pathlib import Path
 from typing import Annotated
 
+import msgspec
 import typer
 
+from prime_cli.commands.contract import BUILDS
 from prime_cli.commands.env.install import ask_about_changes
 from prime_cli.commands.options import YES, DryRunOpt, PythonOpt, hub_options, open_session
-from prime_cli.core.errors import GateFailed, UsageError
+from prime_cli.core.errors import ExitCode, GateFailed, UsageError
 from prime_cli.core.formatting import pluralize
 from prime_cli.envs.install.sources import InstallOptions
 from prime_cli.envs.install.workspace import Workspace, find_workspace
@@ -25,7 +27,24 @@ from prime_cli.session import Session
 _COLUMNS = ("Package", "Now", "Then", "Why")
 
 
-@hub_options(YES)
+class SyncState(msgspec.Struct, frozen=True):
+    """What `--check` found; `lock` says why the lock does not match pyproject.toml."""
+
+    in_sync: bool
+    lock: tuple[str, ...] = ()
+    changes: tuple[SyncChange, ...] = ()
+
+
+class SyncResult(msgspec.Struct, frozen=True):
+    """What was changed in the workspace."""
+
+    workspace: str
+    changes: tuple[SyncChange, ...]
+
+
+@hub_options(
+    YES, answer=(SyncResult, SyncState, list[SyncChange]), effects=BUILDS, exits=ExitCode.GATE
+)
 def sync(
     ctx: typer.Context,
     check: Annotated[
@@ -99,14 +118,13 @@ def _check(
     target = workspace.folder or workspace.python
     if stale or found:
         if session.output.is_json:
-            session.output.show({"in_sync": False, "lock": stale, "changes": found})
+            session.output.show(SyncState(in_sync=False, lock=stale, changes=found))
         raise GateFailed(
             f"{target} is not in sync with {FILENAME}",
             hint="run `prime env sync`",
             detail="\n".join([*stale, *(f"{each.name}: {each.why}" for each in found)]),
         )
-    record = {"in_sync": True, "lock": (), "changes": ()}
-    session.output.done(f"{target} is in sync with {FILENAME}", value=record)
+    session.output.done(f"{target} is in sync with {FILENAME}", value=SyncState(in_sync=True))
 
 
 def _show_changes(found: tuple[SyncChange, ...], workspace: Workspace, session: Session) -> None:
@@ -150,7 +168,7 @@ def _show_done(
     sentence = f"{target} now has the {count} of {FILENAME}"
     if not plan.changes:
         sentence = f"{target} is already in sync with {FILENAME} ({count})"
-    output.done(sentence, value={"workspace": str(target), "changes": plan.changes})
+    output.done(sentence, value=SyncResult(str(target), plan.changes))
 
 
 def _line(change: SyncChange) -> str:

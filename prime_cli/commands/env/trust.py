@@ -3,8 +3,10 @@
 from pathlib import Path
 from typing import Annotated
 
+import msgspec
 import typer
 
+from prime_cli.commands.contract import WRITES
 from prime_cli.commands.options import (
     CONTEXT,
     OUTPUT,
@@ -16,14 +18,22 @@ from prime_cli.commands.options import (
 from prime_cli.core.errors import NotFound, UsageError
 from prime_cli.core.paths import storage_errors
 from prime_cli.core.refs import read_owner
-from prime_cli.envs.signatures.signers import AllowedSigners, SigstoreIdentity
-from prime_cli.envs.trust import TrustedOwners
+from prime_cli.envs.signatures.signers import AllowedSigner, AllowedSigners, SigstoreIdentity
+from prime_cli.envs.trust import TrustedOwner, TrustedOwners
 from prime_cli.session import Session
 
 _TRUST_COLUMNS = ("Hub", "Owner", "How", "Since")
 
 
-@common_options(OUTPUT, QUIET, CONTEXT)
+class TrustResult(msgspec.Struct, frozen=True):
+    """Owners on a hub, and whether their code may run here now."""
+
+    hub: str
+    owners: list[str]
+    trusted: bool
+
+
+@common_options(OUTPUT, QUIET, CONTEXT, answer=(TrustResult, list[TrustedOwner]), effects=WRITES)
 def trust(
     ctx: typer.Context,
     owners: Annotated[
@@ -67,9 +77,8 @@ def trust(
             listed.add(hub, owner, how="command")
     named = ", ".join(f"`{owner}`" for owner in owners)
     verb = "no longer trusted" if remove else "trusted"
-    session.output.done(
-        f"{named} on {hub}: {verb}", value={"hub": hub, "owners": owners, "trusted": not remove}
-    )
+    value = TrustResult(hub, owners, trusted=not remove)
+    session.output.done(f"{named} on {hub}: {verb}", value=value)
 
 
 def _hub_url(url: str | None) -> str:
@@ -84,7 +93,14 @@ def _hub_url(url: str | None) -> str:
 _SIGNER_COLUMNS = ("Owner", "Kind", "Signer")
 
 
-@local_options()
+class OwnersSigners(msgspec.Struct, frozen=True):
+    """The trusted signers of an owner."""
+
+    owner: str
+    signers: list[AllowedSigner]
+
+
+@local_options(answer=(OwnersSigners, list[AllowedSigner]), effects=WRITES)
 def signers(
     ctx: typer.Context,
     owner: Annotated[
@@ -162,4 +178,4 @@ def _report_signers(session: Session, owner: str, sentence: str) -> None:
     found = [
         each for each in AllowedSigners(session.config.home.value).all() if each.owner == owner
     ]
-    session.output.done(sentence, value={"owner": owner, "signers": found})
+    session.output.done(sentence, value=OwnersSigners(owner, found))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import msgspec
 import typer
 
+from prime_cli.commands.contract import BUILDS
 from prime_cli.commands.env.upload_options import (
     BumpOptions,
     DestinationOptions,
@@ -27,12 +28,14 @@ from prime_cli.commands.options import (
     open_session,
 )
 from prime_cli.core.completion_cache import remember
+from prime_cli.core.errors import ExitCode
 from prime_cli.core.formatting import pluralize
 from prime_cli.envs.publish.plan import Destination, Published
 from prime_cli.envs.publish.release import Release, VersionBump, next_version, open_release
 from prime_cli.envs.publish.upload import UploadOptions, WheelExaminer
 from prime_cli.envs.publish.upload import upload as run_upload
 from prime_cli.session import Session
+from prime_cli.wire.check_reports import CheckSummary
 
 if TYPE_CHECKING:
     from prime_cli.client.api.client import HubClient
@@ -46,7 +49,53 @@ class Runtime(StrEnum):
     V1 = "v1"
 
 
-@common_options(CONTEXT, OFFLINE, LONG_OUTPUT, QUIET)
+class UploadFile(msgspec.Struct, frozen=True):
+    """A file of the source archive; `size` in bytes."""
+
+    path: str
+    size: int
+
+
+class UploadPlan(msgspec.Struct, frozen=True, kw_only=True):
+    """What `--dry-run` would publish.
+
+    `version` is null where only a build tells it, `content_hash` where the version will change.
+    """
+
+    name: str
+    version: str | None
+    content_hash: str | None
+    total_size: int
+    files: list[UploadFile]
+
+
+class UploadResult(msgspec.Struct, frozen=True, kw_only=True):
+    """The published version; the fields of a `Published`, and where and by whom."""
+
+    environment: str
+    version: str | None
+    visibility: str
+    widened: bool
+    content_hash: str
+    wheel_sha256: str | None
+    url: str | None
+    already: bool
+    locked: bool
+    signatures: int
+    publisher: str | None
+    check: CheckSummary | None
+
+
+@common_options(
+    CONTEXT,
+    OFFLINE,
+    LONG_OUTPUT,
+    QUIET,
+    answer=(UploadResult, UploadPlan),
+    record=(UploadResult, UploadFile),
+    effects=BUILDS,
+    exits=ExitCode.GATE,
+)
 def upload(
     ctx: typer.Context,
     target: Annotated[
@@ -174,16 +223,16 @@ def _hub(
 def _show_files(session: Session, release: Release, bump: VersionBump | None, name: str) -> None:
     project = release.project
     version = project.version if bump is None else next_version(release, bump)
-    files = [{"path": file.path, "size": file.size} for file in release.files]
+    files = [UploadFile(file.path, file.size) for file in release.files]
     total = sum(file.size for file in release.files)
-    page = {
-        "name": name,
-        "version": version,
+    page = UploadPlan(
+        name=name,
+        version=version,
         # The version is part of the content, so the next one's hash is not known yet.
-        "content_hash": release.content_hash if bump is None else None,
-        "total_size": total,
-        "files": files,
-    }
+        content_hash=release.content_hash if bump is None else None,
+        total_size=total,
+        files=files,
+    )
     rows = [[file.path, str(file.size)] for file in release.files]
     session.output.table(["File", "Bytes"], rows, records=files, page=page)
     named = f"{name} {version or 'with a dynamic version'}"
@@ -197,20 +246,20 @@ def _report(session: Session, published: Published, publisher: "MintedKey | None
     remember("environments", [published.ref.slug])
     web = session.config.context.web_url
     url = f"{web}/dashboard/environments/{published.ref.slug}" if web else None
-    record = {
-        "environment": published.ref.slug,
-        "version": published.ref.version,
-        "visibility": published.visibility,
-        "widened": published.widened,
-        "content_hash": published.content_hash,
-        "wheel_sha256": published.wheel_sha256,
-        "url": url,
-        "already": published.already,
-        "locked": published.locked,
-        "signatures": published.signed,
-        "publisher": None if publisher is None else publisher.publisher,
-        "check": None if published.checked is None else msgspec.to_builtins(published.checked),
-    }
+    record = UploadResult(
+        environment=published.ref.slug,
+        version=published.ref.version,
+        visibility=published.visibility,
+        widened=published.widened,
+        content_hash=published.content_hash,
+        wheel_sha256=published.wheel_sha256,
+        url=url,
+        already=published.already,
+        locked=published.locked,
+        signatures=published.signed,
+        publisher=None if publisher is None else publisher.publisher,
+        check=published.checked,
+    )
     if published.already:
         sentence = f"{published.ref} is already published, with the same content"
     else:

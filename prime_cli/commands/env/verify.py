@@ -4,14 +4,16 @@ from typing import Annotated
 
 import typer
 
+from prime_cli.commands.contract import NETWORK, RUNS_CODE
 from prime_cli.commands.options import YES, VersionOpt, at_version, hub_options, open_session
+from prime_cli.core.errors import ExitCode
 from prime_cli.core.formatting import pluralize
 from prime_cli.envs.names import resolve_name
 from prime_cli.envs.signatures.versions import format_verdict
 from prime_cli.envs.verify import Verification, require_same, verify_environment
 
 
-@hub_options(YES)
+@hub_options(YES, answer=Verification, effects=(NETWORK, RUNS_CODE), exits=ExitCode.GATE)
 def verify(
     ctx: typer.Context,
     environment: Annotated[

@@ -6,11 +6,18 @@ import msgspec
 import typer
 
 from prime_cli.commands.base import group
+from prime_cli.commands.contract import WRITES
 from prime_cli.commands.options import YES_OR_FORCE, EnvironmentArg, hub_options, open_session
 from prime_cli.core.completion_cache import forget, remember
 from prime_cli.core.errors import UsageError
 from prime_cli.core.refs import EnvRef
-from prime_cli.envs.hub_environments import Deletion, list_versions, plan_deletion, run_deletion
+from prime_cli.envs.hub_environments import (
+    Deletion,
+    ListedVersion,
+    list_versions,
+    plan_deletion,
+    run_deletion,
+)
 from prime_cli.envs.names import resolve_name
 from prime_cli.session import Session
 
@@ -19,7 +26,15 @@ _COLUMNS = ("Version", "Created", "Content hash", "Wheel sha256", "Files", "Yank
 _SHOWN_HASH = 12
 
 
-@hub_options()
+class EnvironmentVersions(msgspec.Struct, frozen=True):
+    """All versions of an environment, newest first."""
+
+    environment: str
+    versions: tuple[ListedVersion, ...]
+    total: int
+
+
+@hub_options(answer=EnvironmentVersions, record=ListedVersion)
 def versions(
     ctx: typer.Context,
     environment: EnvironmentArg,
@@ -52,11 +67,18 @@ def versions(
         ]
         for each in found
     ]
-    page = {"environment": ref.slug, "versions": found, "total": len(found)}
+    page = EnvironmentVersions(ref.slug, found, len(found))
     session.output.table(_COLUMNS, rows, records=found, page=page)
 
 
-@hub_options(YES_OR_FORCE)
+class DeletedVersions(msgspec.Struct, frozen=True):
+    """What was deleted of an environment."""
+
+    environment: str
+    deleted: tuple[str, ...]
+
+
+@hub_options(YES_OR_FORCE, answer=DeletedVersions, effects=WRITES)
 def delete(
     ctx: typer.Context,
     environment: Annotated[
@@ -86,8 +108,8 @@ def _confirm_and_delete(session: Session, ref: EnvRef) -> None:
     run_deletion(hub, plan)
     if plan.content_hash is None:
         forget("environments", [plan.ref.slug])
-    record = {"environment": plan.ref.slug, "deleted": plan.versions}
-    session.output.done(f"Deleted {_deletion_text(plan)}", value=record)
+    value = DeletedVersions(plan.ref.slug, plan.versions)
+    session.output.done(f"Deleted {_deletion_text(plan)}", value=value)
 
 
 def _deletion_text(plan: Deletion) -> str:
@@ -102,7 +124,15 @@ VersionArg = Annotated[
 ]
 
 
-@hub_options()
+class YankState(msgspec.Struct, frozen=True):
+    """A version; `yanked` is the reason, which may be empty, or null if it is not yanked."""
+
+    environment: str
+    semantic_version: str
+    yanked: str | None
+
+
+@hub_options(answer=YankState, effects=WRITES)
 def yank(
     ctx: typer.Context,
     version: VersionArg,
@@ -124,12 +154,11 @@ def yank(
     session = open_session(ctx)
     ref = _version_of(version)
     reply = session.hub.of(ref.owner).environments.yank(ref, reason)
-    session.output.done(
-        f"Yanked {ref}", value={"environment": ref.slug, **msgspec.to_builtins(reply)}
-    )
+    value = YankState(ref.slug, reply.semantic_version, reply.yanked)
+    session.output.done(f"Yanked {ref}", value=value)
 
 
-@hub_options()
+@hub_options(answer=YankState, effects=WRITES)
 def unyank(ctx: typer.Context, version: VersionArg) -> None:
     """Undo the yank of a version.
 
@@ -142,7 +171,7 @@ def unyank(ctx: typer.Context, version: VersionArg) -> None:
     session = open_session(ctx)
     ref = _version_of(version)
     reply = session.hub.of(ref.owner).environments.unyank(ref)
-    value = {"environment": ref.slug, **msgspec.to_builtins(reply)}
+    value = YankState(ref.slug, reply.semantic_version, reply.yanked)
     session.output.done(f"{ref} is no longer yanked", value=value)
 
 
@@ -172,7 +201,7 @@ app = group(
 )
 
 
-@hub_options(YES_OR_FORCE)
+@hub_options(YES_OR_FORCE, answer=DeletedVersions, effects=WRITES)
 def delete_by_hash(
     ctx: typer.Context,
     environment: EnvironmentArg,

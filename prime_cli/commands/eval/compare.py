@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from prime_cli.commands.options import local_options, open_session
-from prime_cli.core.errors import UsageError
+from prime_cli.core.errors import ExitCode, UsageError
 from prime_cli.core.formatting import (
     format_apart,
     format_difference,
@@ -30,7 +30,7 @@ from prime_cli.runs.saved_run import SavedRun
 from prime_cli.terminal.output import Output
 
 
-@local_options()
+@local_options(answer=Report, record=Comparison, exits=ExitCode.CONFLICT)
 def compare(
     ctx: typer.Context,
     runs: Annotated[

@@ -9,6 +9,7 @@ from typing import Annotated
 import msgspec
 import typer
 
+from prime_cli.commands.contract import BUILDS
 from prime_cli.commands.eval.run_options import DatasetOptions
 from prime_cli.commands.eval.summary import relative_path
 from prime_cli.commands.options import (
@@ -26,8 +27,10 @@ from prime_cli.runs.saved_run import SavedRun, open_run
 from prime_cli.session import Session
 from prime_cli.terminal.output import Output
 
+_TRACES = "prime_cli.evals.rerun.traces"
 
-@hub_options()
+
+@hub_options(answer=(Export, f"{_TRACES}:TracesExport", f"{__name__}:Pushed"), effects=BUILDS)
 def export(
     ctx: typer.Context,
     run: Annotated[

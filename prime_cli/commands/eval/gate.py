@@ -8,8 +8,10 @@ from typing import Annotated
 import msgspec
 import typer
 
+from prime_cli.commands.contract import WRITES
 from prime_cli.commands.eval.run_options import GateOptions, ReportOptions
 from prime_cli.commands.options import hub_options, open_session
+from prime_cli.core.errors import ExitCode
 from prime_cli.core.formatting import format_number
 from prime_cli.core.options import Only
 from prime_cli.evals.gate.reports import append_summary, write_junit
@@ -97,7 +99,7 @@ class GateReport(msgspec.Struct, frozen=True):
     comparison: Comparison | None = None
 
 
-@hub_options()
+@hub_options(answer=GateReport, effects=WRITES, exits=(ExitCode.GATE, ExitCode.PARTIAL))
 def gate(
     ctx: typer.Context,
     run: Annotated[

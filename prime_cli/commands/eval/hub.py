@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import msgspec
 import typer
 
+from prime_cli.commands.contract import WRITES
 from prime_cli.commands.eval.summary import relative_path
 from prime_cli.commands.options import YES_OR_FORCE, hub_options, open_session
 from prime_cli.core.completion_cache import forget
@@ -15,14 +16,21 @@ from prime_cli.core.config.contexts import Context
 from prime_cli.core.errors import NotFound, UsageError
 from prime_cli.core.formatting import format_apart, format_number, pluralize
 from prime_cli.session import Session
-from prime_cli.wire.evaluations import EvaluationDetail, MetricSummary, SampleQuery
+from prime_cli.wire.evaluations import EvaluationDetail, MetricSummary, SamplePage, SampleQuery
 
 EvaluationArg = Annotated[
     str, typer.Argument(metavar="EVALUATION", help="An id from `prime eval list --hub`.")
 ]
 
 
-@hub_options()
+class SavedEvaluation(msgspec.Struct, frozen=True):
+    """The local run that `--save` made."""
+
+    run_id: str
+    path: str
+
+
+@hub_options(answer=(EvaluationDetail, SavedEvaluation), effects=WRITES)
 def get(
     ctx: typer.Context,
     evaluation: EvaluationArg,
@@ -61,7 +69,7 @@ def _save_evaluation(session: Session, evaluation: str, *, force: bool) -> None:
     path = str(run.folder.path)
     session.output.done(
         f"Saved {evaluation} in {relative_path(path)}",
-        value={"run_id": run.folder.run_id, "path": path},
+        value=SavedEvaluation(run.folder.run_id, path),
     )
     session.output.hint(f"see it with `prime eval show {run.folder.run_id}`")
 
@@ -122,7 +130,7 @@ _MOST_CHARACTERS = 200
 """Characters of a completion in the table."""
 
 
-@hub_options()
+@hub_options(answer=SamplePage, record=dict[str, Any])
 def samples(
     ctx: typer.Context,
     evaluation: EvaluationArg,
@@ -180,7 +188,13 @@ def _last_words(completion: Any) -> str:
     return text if isinstance(text, str) else json.dumps(text, ensure_ascii=False)
 
 
-@hub_options()
+class PrintedLogs(msgspec.Struct, frozen=True):
+    """The last lines."""
+
+    logs: str
+
+
+@hub_options(answer=PrintedLogs)
 def logs(
     ctx: typer.Context,
     run: Annotated[
@@ -211,7 +225,7 @@ def logs(
     if text is None:
         text = _on_the_hub(session, run or "")
     shown = "".join(text.splitlines(keepends=True)[-tail:])
-    session.output.text(shown, record={"logs": shown})
+    session.output.text(shown, record=PrintedLogs(shown))
     if not text:
         session.output.say("Nothing was printed, or the log was not kept")
 
@@ -241,7 +255,13 @@ def _on_the_hub(session: Session, evaluation: str) -> str:
         ) from missing
 
 
-@hub_options(YES_OR_FORCE)
+class DeletedEvaluation(msgspec.Struct, frozen=True):
+    """The evaluation that is gone."""
+
+    evaluation_id: str
+
+
+@hub_options(YES_OR_FORCE, answer=DeletedEvaluation, effects=WRITES)
 def delete(
     ctx: typer.Context,
     evaluation: EvaluationArg,
@@ -264,4 +284,4 @@ def delete(
     session.output.confirm(f"Delete {described} from {hub.host}?", otherwise="Nothing was deleted")
     hub.evaluations.delete(detail.evaluation_id)
     forget("evaluations", [detail.evaluation_id])
-    session.output.done(f"Deleted {described}", value={"evaluation_id": detail.evaluation_id})
+    session.output.done(f"Deleted {described}", value=DeletedEvaluation(detail.evaluation_id))

@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from prime_cli.commands.contract import WRITES
 from prime_cli.commands.options import local_options, open_session
 from prime_cli.core.formatting import format_interval, format_number, format_usd
 from prime_cli.core.paths import write_atomically
@@ -15,7 +16,7 @@ from prime_cli.terminal.output import Output
 _COLUMNS = ("#", "Evaluation", "Reward", "95 %", "Scored", "Errors", "Cost", "Status", "Run")
 
 
-@local_options()
+@local_options(answer=Leaderboard, record=LeaderboardRow, effects=WRITES)
 def leaderboard(
     ctx: typer.Context,
     suite: Annotated[

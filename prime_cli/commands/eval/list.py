@@ -15,7 +15,7 @@ from prime_cli.core.formatting import format_number, format_share, format_size, 
 from prime_cli.evals.planning.parsers import parse_names
 from prime_cli.runs.listing import RunItem, RunRoots, list_runs
 from prime_cli.session import Session
-from prime_cli.wire.evaluations import EvaluationDetail, EvaluationQuery
+from prime_cli.wire.evaluations import EvaluationDetail, EvaluationPage, EvaluationQuery
 
 _HUB_ROWS = 20
 
@@ -33,7 +33,14 @@ _COLUMNS: tuple[str, ...] = (
 )
 
 
-@hub_options()
+class SavedRuns(msgspec.Struct, frozen=True):
+    """Runs saved here; `total` counts those of all pages."""
+
+    evaluations: list[RunItem]
+    total: int
+
+
+@hub_options(answer=(SavedRuns, EvaluationPage), record=(RunItem, EvaluationDetail))
 def list_saved(
     ctx: typer.Context,
     num: Annotated[
@@ -81,7 +88,7 @@ def list_saved(
     ]
     start = (page - 1) * (num or 0)
     items = found[start:][:num]
-    whole = {"evaluations": items, "total": len(found)}
+    whole = SavedRuns(items, len(found))
     columns, rows = _COLUMNS, [_row(item) for item in items]
     if any(item.tags for item in items):
         columns = (*_COLUMNS, "Tags")

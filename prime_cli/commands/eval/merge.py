@@ -5,12 +5,15 @@ from typing import Annotated
 
 import typer
 
+from prime_cli.commands.contract import WRITES
 from prime_cli.commands.eval.summary import summary_lines
 from prime_cli.commands.options import OUTPUT, QUIET, common_options, open_session
+from prime_cli.core.errors import ExitCode
 from prime_cli.evals.shards.merge import merge_runs
+from prime_cli.runs.summary import Summary
 
 
-@common_options(OUTPUT, QUIET)
+@common_options(OUTPUT, QUIET, answer=Summary, effects=WRITES, exits=ExitCode.PARTIAL)
 def merge(
     ctx: typer.Context,
     runs: Annotated[

@@ -8,7 +8,7 @@ import msgspec
 import typer
 
 from prime_cli.commands.options import local_options, open_session
-from prime_cli.core.errors import UsageError
+from prime_cli.core.errors import ExitCode, UsageError
 from prime_cli.core.formatting import format_number, format_share, pluralize
 from prime_cli.core.options import Option
 from prime_cli.runs.comparison.compare import ALPHA, require_statistics
@@ -77,7 +77,7 @@ class Given:
                 raise UsageError(sentence.format(f"--{name}"), hint=f"omit `--{name}`")
 
 
-@local_options()
+@local_options(answer=SampleSize, exits=ExitCode.CONFLICT)
 def power(
     ctx: typer.Context,
     *,

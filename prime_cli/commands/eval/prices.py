@@ -2,6 +2,7 @@
 
 from typing import Annotated
 
+import msgspec
 import typer
 
 from prime_cli.commands.options import local_options, open_session
@@ -11,7 +12,14 @@ from prime_cli.models.price_book import PriceItem, own_path, price_items, shippe
 _COLUMNS = ("Model", "Input", "Cached", "Output", "Host", "Source", "Seen")
 
 
-@local_options()
+class ModelPrices(msgspec.Struct, frozen=True):
+    """Prices, and the date of those that come with prime."""
+
+    prices: list[PriceItem]
+    date: str | None
+
+
+@local_options(answer=ModelPrices, record=PriceItem)
 def prices(
     ctx: typer.Context,
     model: Annotated[
@@ -32,7 +40,7 @@ def prices(
     session = open_session(ctx)
     own, shipped = user_table(), shipped_table()
     items = price_items((own, shipped), model)
-    whole = {"prices": items, "date": shipped.date}
+    whole = ModelPrices(items, shipped.date)
     session.output.table(_COLUMNS, [_row(item) for item in items], records=items, page=whole)
     if not items:
         session.output.hint(f"add one to {own_path()}: [[price]] with model, input and output")

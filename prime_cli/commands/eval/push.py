@@ -7,9 +7,10 @@ from urllib.parse import urlsplit
 
 import typer
 
+from prime_cli.commands.contract import WRITES
 from prime_cli.commands.options import hub_options, open_session
 from prime_cli.core.completion_cache import remember
-from prime_cli.core.errors import PrimeError, UsageError
+from prime_cli.core.errors import ExitCode, PrimeError, UsageError
 from prime_cli.core.formatting import pluralize
 from prime_cli.core.refs import EnvRef
 
@@ -19,7 +20,14 @@ if TYPE_CHECKING:
     from prime_cli.session import Session
 
 
-@hub_options()
+_OPTIONS = "prime_cli.evals.sharing.push_options"
+
+
+@hub_options(
+    answer=(f"{_OPTIONS}:PushResult", f"{_OPTIONS}:PushResults"),
+    effects=WRITES,
+    exits=ExitCode.PARTIAL,
+)
 def push(
     ctx: typer.Context,
     runs: Annotated[
@@ -71,7 +79,7 @@ def push(
     \b
     See also: `prime eval run --push`, `prime eval get`, `prime env upload`.
     """
-    from prime_cli.evals.sharing.push_options import PushOptions
+    from prime_cli.evals.sharing.push_options import PushOptions, PushResults
     from prime_cli.runs.listing import find_run
 
     session = open_session(ctx)
@@ -95,7 +103,7 @@ def push(
     if len(results) == 1:
         session.output.done(_told(results[0]), value=results[0])
     else:
-        session.output.done("\n".join(map(_told, results)), value={"results": results})
+        session.output.done("\n".join(map(_told, results)), value=PushResults(results))
     for result in results:
         _say_where(session, result)
 

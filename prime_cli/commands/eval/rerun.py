@@ -7,6 +7,7 @@ from typing import Annotated
 import msgspec
 import typer
 
+from prime_cli.commands.contract import EVALUATES
 from prime_cli.commands.eval.summary import exit_if_signalled, summary_lines
 from prime_cli.commands.options import YES, hub_options, open_session
 from prime_cli.core.formatting import format_apart, pluralize
@@ -125,7 +126,7 @@ _RESCORE = Only(
 )
 
 
-@hub_options(YES)
+@hub_options(YES, answer=RerunReport, effects=EVALUATES)
 def rerun(
     ctx: typer.Context,
     run: Annotated[
@@ -166,7 +167,7 @@ def rerun(
     check_errors(result.summary, result.plan)
 
 
-@hub_options(YES)
+@hub_options(YES, answer=RerunReport, effects=EVALUATES)
 def rescore(
     ctx: typer.Context,
     run: Annotated[

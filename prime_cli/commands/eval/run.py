@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import msgspec
 import typer
 
+from prime_cli.commands.contract import EVALUATES
 from prime_cli.commands.eval.run_options import (
     PANELS,
     STEP_SUMMARY,
@@ -35,7 +36,7 @@ from prime_cli.commands.options import (
     rewrite_args,
 )
 from prime_cli.core.completion_cache import remember
-from prime_cli.core.errors import NotFound, UsageError
+from prime_cli.core.errors import ExitCode, NotFound, UsageError
 from prime_cli.evals.execution.run import EvalResult, run_evaluation
 from prime_cli.evals.execution.setup import RunContext
 from prime_cli.evals.planning.cost import check_cap
@@ -45,6 +46,7 @@ from prime_cli.evals.planning.request import EvalRequest
 from prime_cli.models.gateway.limits.shared_state import describe_limits, limits_folder
 from prime_cli.runs.plan import EvalPlan, resume_command
 from prime_cli.runs.saved_run import SavedRun, check_errors
+from prime_cli.runs.summary import Summary
 from prime_cli.session import Session
 
 if TYPE_CHECKING:
@@ -58,9 +60,23 @@ class DryRun(msgspec.Struct, frozen=True):
     config: Mapping[str, Any] | None
 
 
+_JOBS = "prime_cli.commands.eval.job"
+_BOARDS = "prime_cli.evals.suites.leaderboard"
+
+
 @rewrite_args(collect_config_args)
 @panel_order(*PANELS)
-@common_options(YES, LONG_OUTPUT, QUIET, CONTEXT, OFFLINE)
+@common_options(
+    YES,
+    LONG_OUTPUT,
+    QUIET,
+    CONTEXT,
+    OFFLINE,
+    answer=(Summary, DryRun, f"{_JOBS}:PrintedJob", f"{_BOARDS}:Leaderboard"),
+    record=(Summary, DryRun, f"{_JOBS}:PrintedJob", f"{_BOARDS}:LeaderboardRow"),
+    effects=EVALUATES,
+    exits=ExitCode.GATE,
+)
 def run(
     ctx: typer.Context,
     environment: Annotated[

@@ -2,13 +2,14 @@
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from msgspec import UNSET
 
+from prime_cli.commands.contract import WRITES
 from prime_cli.commands.eval.summary import summary_lines
-from prime_cli.commands.options import local_options, open_session
+from prime_cli.commands.options import common_options, local_options, open_session
 from prime_cli.core.errors import NotFound, UsageError
 from prime_cli.core.formatting import format_exact
 from prime_cli.core.installation import require
@@ -16,6 +17,7 @@ from prime_cli.runs.listing import RunRoots, find_run
 from prime_cli.runs.rows import Row
 from prime_cli.runs.saved_run import SavedRun
 from prime_cli.runs.statistics.reducers import THRESHOLD, Reducer, parse_reducers
+from prime_cli.runs.summary import Summary
 from prime_cli.runs.transcript import parse_position, transcript
 from prime_cli.runs.vf_eval_writer import official_row
 from prime_cli.terminal.output import Output
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
     from prime_cli.evals.viewer.catalogue import Catalogue
 
 
-@local_options()
+@local_options(answer=(Summary, dict[str, Any], list[dict[str, Any]]))
 def show(
     ctx: typer.Context,
     run: Annotated[
@@ -141,6 +143,7 @@ def _show_rows(output: Output, rows: list[Row]) -> None:
 _SIDES = 2
 
 
+@common_options(effects=WRITES)
 def view(
     ctx: typer.Context,
     runs: Annotated[

@@ -4,10 +4,13 @@ from typing import Annotated
 
 import typer
 
+from prime_cli.commands.contract import WRITES
 from prime_cli.commands.hub.options import HubAddressOptions, HubData
 from prime_cli.commands.invitations import (
     ExpiresOpt,
     InvitationArg,
+    MadeInvitation,
+    RevokedInvitation,
     UserArg,
     UsesOpt,
     read_expiry,
@@ -16,10 +19,10 @@ from prime_cli.commands.invitations import (
     show_revoked,
 )
 from prime_cli.commands.options import CONTEXT, local_options, open_session
-from prime_cli.wire.invitations import NewInvitation
+from prime_cli.wire.invitations import Invitation, InvitationList, NewInvitation
 
 
-@local_options(CONTEXT)
+@local_options(CONTEXT, answer=MadeInvitation, effects=WRITES)
 def invite(
     ctx: typer.Context,
     user: UserArg = None,
@@ -67,7 +70,7 @@ def invite(
         )
 
 
-@local_options(CONTEXT)
+@local_options(CONTEXT, answer=InvitationList, record=Invitation)
 def list_(
     ctx: typer.Context,
     *,
@@ -90,7 +93,7 @@ def list_(
     show_list(session.output, place.administration(session).list_invitations(team).invitations)
 
 
-@local_options(CONTEXT)
+@local_options(CONTEXT, answer=RevokedInvitation, effects=WRITES)
 def revoke(
     ctx: typer.Context,
     invitation: InvitationArg,

@@ -3,18 +3,21 @@
 from pathlib import Path
 from typing import Annotated, Any
 
+import msgspec
 import typer
 
+from prime_cli.commands.contract import NETWORK, WRITES
 from prime_cli.commands.hub.options import HubData, HubStore
 from prime_cli.commands.options import CONTEXT, DryRunOpt, ForceOpt, local_options, open_session
 from prime_cli.core.errors import Conflict
 from prime_cli.core.formatting import pluralize
-from prime_cli.wire.accounts import AuditQuery
+from prime_cli.wire.accounts import AuditEntry, AuditQuery
 
+_HUB = "prime_cli.hub.maintenance"
 _COLUMNS = ("Time", "Who", "What", "On", "Key", "From", "More")
 
 
-@local_options(CONTEXT)
+@local_options(CONTEXT, answer=list[AuditEntry])
 def audit(
     ctx: typer.Context,
     *,
@@ -78,7 +81,14 @@ def _shown(value: Any) -> str:
     return ",".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
-@local_options()
+class MigratedHub(msgspec.Struct, frozen=True):
+    """The database, and the number of its schema."""
+
+    database: str
+    schema: int
+
+
+@local_options(answer=MigratedHub, effects=(NETWORK, WRITES))
 def migrate(
     ctx: typer.Context,
     place: HubData,
@@ -100,11 +110,11 @@ def migrate(
 
     from prime_cli.hub.db.tables import SCHEMA
 
-    record = {"database": hub.database.name, "schema": SCHEMA}
+    record = MigratedHub(hub.database.name, SCHEMA)
     session.output.done(f"{hub.database.name} has schema {SCHEMA}", value=record)
 
 
-@local_options()
+@local_options(answer=f"{_HUB}.garbage:Garbage", effects=(NETWORK, WRITES))
 def gc(
     ctx: typer.Context,
     place: HubStore,
@@ -131,7 +141,7 @@ def gc(
     session.output.done(f"{verb} {garbage.blobs} blobs with {garbage.bytes} bytes", value=garbage)
 
 
-@local_options()
+@local_options(answer=f"{_HUB}.backup:BackupManifest", effects=(NETWORK, WRITES))
 def backup(
     ctx: typer.Context,
     file: Annotated[Path, typer.Argument(metavar="FILE", help="The tar file to write.")],
@@ -164,7 +174,7 @@ def backup(
     )
 
 
-@local_options()
+@local_options(answer=f"{_HUB}.backup:BackupManifest", effects=(NETWORK, WRITES))
 def restore(
     ctx: typer.Context,
     file: Annotated[

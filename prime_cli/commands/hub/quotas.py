@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from prime_cli.commands.base import group
+from prime_cli.commands.contract import WRITES
 from prime_cli.commands.hub.options import HubData
 from prime_cli.commands.options import CONTEXT, hub_options, local_options, open_session
 from prime_cli.core.errors import NotFound, UsageError
@@ -27,7 +28,7 @@ app = group(
 _DEFAULT = "default"
 
 
-@local_options(CONTEXT)
+@local_options(CONTEXT, answer=Quota, effects=WRITES)
 def set_(
     ctx: typer.Context,
     owner: Annotated[
@@ -81,7 +82,7 @@ def set_(
 _COLUMNS = ("Owner", "Storage", "of", "Pods", "of", "Tokens", "of", "Sandboxes", "of")
 
 
-@local_options(CONTEXT)
+@local_options(CONTEXT, answer=list[Quota])
 def list_(ctx: typer.Context, place: HubData) -> None:
     """List quotas, and what is used of them.
 
@@ -98,7 +99,7 @@ def list_(ctx: typer.Context, place: HubData) -> None:
     _print(session, place.administration(session).list_quotas().quotas)
 
 
-@hub_options()
+@hub_options(answer=list[Quota])
 def show(ctx: typer.Context) -> None:
     """Show your own quotas and those of your teams.
 

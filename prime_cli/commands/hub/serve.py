@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from prime_cli.client.api.providers import fetch
+from prime_cli.commands.contract import NETWORK, WRITES
 from prime_cli.commands.hub.options import HubStore
 from prime_cli.commands.hub.serve_options import (
     PANELS,
@@ -20,7 +21,7 @@ from prime_cli.commands.hub.serve_options import (
     NetworkOptions,
 )
 from prime_cli.commands.options import QUIET, common_options, open_session, panel_order
-from prime_cli.core.errors import UsageError
+from prime_cli.core.errors import ExitCode, UsageError
 from prime_cli.core.installation import install_command
 from prime_cli.envs.upstream import open_upstream
 from prime_cli.hub.serving.access_log import LogFormat
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 
 
 @panel_order(*PANELS)
-@common_options(QUIET)
+@common_options(QUIET, effects=(NETWORK, WRITES), exits=ExitCode.ENVIRONMENT)
 def serve(
     ctx: typer.Context,
     *,

@@ -2,12 +2,14 @@
 
 from typing import Annotated
 
+import msgspec
 import typer
 
 from prime_cli.commands.base import group
+from prime_cli.commands.contract import WRITES
 from prime_cli.commands.hub.options import HubData
 from prime_cli.commands.options import CONTEXT, local_options, open_session
-from prime_cli.wire.accounts import NewTakedown
+from prime_cli.wire.accounts import NewTakedown, Takedown
 
 _HERE = "prime_cli.commands.hub.takedowns"
 
@@ -28,7 +30,7 @@ TargetArg = Annotated[
 ]
 
 
-@local_options(CONTEXT)
+@local_options(CONTEXT, answer=Takedown, effects=WRITES)
 def add(
     ctx: typer.Context,
     target: TargetArg,
@@ -61,7 +63,7 @@ def add(
 _COLUMNS = ("Kind", "Target", "Reason")
 
 
-@local_options(CONTEXT)
+@local_options(CONTEXT, answer=list[Takedown])
 def list_(ctx: typer.Context, place: HubData) -> None:
     """List what is taken down.
 
@@ -79,7 +81,15 @@ def list_(ctx: typer.Context, place: HubData) -> None:
     session.output.table(_COLUMNS, rows, records=found)
 
 
-@local_options(CONTEXT)
+class RestoredTarget(msgspec.Struct, frozen=True):
+    """What is there again; `is_public` if everybody sees it."""
+
+    target: str
+    restored: bool
+    is_public: bool
+
+
+@local_options(CONTEXT, answer=RestoredTarget, effects=WRITES)
 def remove(ctx: typer.Context, target: TargetArg, place: HubData) -> None:
     """Restore what was taken down.
 
@@ -94,7 +104,7 @@ def remove(ctx: typer.Context, target: TargetArg, place: HubData) -> None:
     """
     session = open_session(ctx)
     found = place.administration(session).restore(target)
-    value = {"target": target, "restored": True, "is_public": found.is_public}
+    value = RestoredTarget(target, restored=True, is_public=found.is_public)
     session.output.done(f"Restored `{target}`", value=value)
     if found.is_public:
         # Beside its data, a hub's address is not known.

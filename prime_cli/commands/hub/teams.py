@@ -2,12 +2,14 @@
 
 from typing import Annotated
 
+import msgspec
 import typer
 
 from prime_cli.commands.base import group
+from prime_cli.commands.contract import WRITES
 from prime_cli.commands.hub.options import HubData, change_one_by_one, say_who_sees
 from prime_cli.commands.options import CONTEXT, YES, local_options, open_session
-from prime_cli.wire.accounts import NewTeam
+from prime_cli.wire.accounts import NewTeam, TeamItem
 
 _HERE = "prime_cli.commands.hub.teams"
 
@@ -29,7 +31,7 @@ MembersOpt = Annotated[
 ]
 
 
-@local_options(CONTEXT)
+@local_options(CONTEXT, answer=TeamItem, effects=WRITES)
 def add(
     ctx: typer.Context,
     team: Annotated[str, typer.Argument(metavar="TEAM", help="3 to 30 of a-z, 0-9 and `-`.")],
@@ -59,7 +61,7 @@ def add(
 _COLUMNS = ("Team", "Name", "Members", "Id", "Since")
 
 
-@local_options(CONTEXT)
+@local_options(CONTEXT, answer=list[TeamItem])
 def list_(
     ctx: typer.Context,
     place: HubData,
@@ -80,7 +82,15 @@ def list_(
     session.output.table(_COLUMNS, rows, records=found)
 
 
-@local_options(YES, CONTEXT)
+class RemovedTeam(msgspec.Struct, frozen=True):
+    """A team that was removed or, where `members` are named, these members of it."""
+
+    team: str
+    members: list[str]
+    removed: bool
+
+
+@local_options(YES, CONTEXT, answer=RemovedTeam, effects=WRITES)
 def remove(
     ctx: typer.Context,
     team: Annotated[str, typer.Argument(metavar="TEAM", help="The team.")],
@@ -114,5 +124,5 @@ def remove(
     )
     if not member:
         admins.remove_team(team)
-    value = {"team": team, "members": member or [], "removed": True}
+    value = RemovedTeam(team, member or [], removed=True)
     session.output.done(f"Removed {what}", value=value)

@@ -3,13 +3,17 @@
 from enum import StrEnum
 from typing import Annotated
 
+import msgspec
 import typer
+from msgspec import UNSET, UnsetType
 
 from prime_cli.commands.base import group
+from prime_cli.commands.contract import NETWORK, WRITES
 from prime_cli.commands.hub.options import HubData
 from prime_cli.commands.options import CONTEXT, local_options, open_session
 from prime_cli.core.errors import UsageError
 from prime_cli.core.formatting import parse_duration, pluralize
+from prime_cli.wire.accounts import KeyItem
 
 _HERE = "prime_cli.commands.hub.tokens"
 
@@ -45,7 +49,7 @@ ExpiresOpt = Annotated[
 ]
 
 
-@local_options()
+@local_options(answer="prime_cli.hub.services.key_management:NewKey", effects=(NETWORK, WRITES))
 def add(
     ctx: typer.Context,
     user: Annotated[str, typer.Argument(metavar="USER", help="The key's user.")],
@@ -107,7 +111,7 @@ _COLUMNS = (
 )
 
 
-@local_options(CONTEXT)
+@local_options(CONTEXT, answer=list[KeyItem])
 def list_(
     ctx: typer.Context,
     *,
@@ -147,7 +151,14 @@ def list_(
     session.output.table(_COLUMNS, rows, records=found)
 
 
-@local_options(CONTEXT)
+class RevokedKeys(msgspec.Struct, frozen=True):
+    """How many keys were revoked; `keys` are their ids, where one was named."""
+
+    revoked: int
+    keys: list[str] | UnsetType = UNSET
+
+
+@local_options(CONTEXT, answer=RevokedKeys, effects=WRITES)
 def remove(
     ctx: typer.Context,
     *,
@@ -176,14 +187,13 @@ def remove(
     admins = place.administration(session)
     if user is not None:
         count = admins.revoke_all(user).revoked
-        session.output.done(
-            f"Revoked {pluralize(count, 'key')} of `{user}`", value={"revoked": count}
-        )
+        told = f"Revoked {pluralize(count, 'key')} of `{user}`"
+        session.output.done(told, value=RevokedKeys(count))
     elif key is not None:
         revoked = admins.revoke_key(key).keys
         session.output.done(
             f"Revoked `{key}`{_with_it(len(revoked) - 1)}",
-            value={"revoked": len(revoked), "keys": revoked},
+            value=RevokedKeys(len(revoked), revoked),
         )
         session.output.hint(
             f"if it leaked, check what it was used for: `prime hub audit --key {revoked[0]}`"
@@ -194,7 +204,13 @@ def _with_it(count: int) -> str:
     return f", and {pluralize(count, 'key')} created with it" if count else ""
 
 
-@local_options()
+class ApprovedLogin(msgspec.Struct, frozen=True):
+    """The user that the client is logged in as."""
+
+    user: str
+
+
+@local_options(answer=ApprovedLogin, effects=(NETWORK, WRITES))
 def approve(
     ctx: typer.Context,
     code: Annotated[str, typer.Argument(metavar="CODE", help="The code that the client shows.")],
@@ -218,4 +234,4 @@ def approve(
     from prime_cli.hub.services.logins import approve_login_of
 
     approve_login_of(hub, Caller.operator(), code, user)
-    session.output.done(f"The client is logged in as `{user}`", value={"user": user})
+    session.output.done(f"The client is logged in as `{user}`", value=ApprovedLogin(user))

@@ -7,12 +7,12 @@ import typer
 from prime_cli.commands.hub.options import HubData
 from prime_cli.commands.options import CONTEXT, local_options, open_session
 from prime_cli.core.formatting import format_usd
-from prime_cli.wire.inference import UsageQuery
+from prime_cli.wire.inference import ModelUsage, UsageQuery
 
 _COLUMNS = ("Owner", "Model", "Calls", "Input", "Output", "Cost USD", "Unpriced")
 
 
-@local_options(CONTEXT)
+@local_options(CONTEXT, answer=list[ModelUsage])
 def usage(
     ctx: typer.Context,
     *,

@@ -6,9 +6,11 @@ import msgspec
 import typer
 
 from prime_cli.commands.base import group
+from prime_cli.commands.contract import WRITES
 from prime_cli.commands.hub.options import HubData
+from prime_cli.commands.identities import UnlinkedIdentity
 from prime_cli.commands.options import CONTEXT, YES, local_options, open_session
-from prime_cli.wire.accounts import NewUser
+from prime_cli.wire.accounts import IdentityItem, NewUser, UserItem
 
 _HERE = "prime_cli.commands.hub.users"
 
@@ -24,7 +26,13 @@ app = group(
 )
 
 
-@local_options(CONTEXT)
+class UserWithKey(UserItem, kw_only=True):
+    """A new user with a key, which is shown only here."""
+
+    key: str
+
+
+@local_options(CONTEXT, answer=(UserItem, UserWithKey), effects=WRITES)
 def add(
     ctx: typer.Context,
     user: Annotated[str, typer.Argument(metavar="USER", help="3 to 30 of a-z, 0-9 and `-`.")],
@@ -55,7 +63,8 @@ def add(
     admins = place.administration(session, new=True)
     made = admins.create_user(NewUser(user, name, email, admin, with_key))
     if made.key is not None:
-        session.output.text(made.key, record={**msgspec.to_builtins(made.user), "key": made.key})
+        record = UserWithKey(**msgspec.structs.asdict(made.user), key=made.key)
+        session.output.text(made.key, record=record)
         session.output.say(f"Created the user `{user}`; the key is shown only once")
         return
     session.output.done(f"Created the user `{user}`", value=made.user)
@@ -65,7 +74,7 @@ def add(
 _COLUMNS = ("User", "Name", "E-mail", "Admin", "Teams", "Keys", "Since")
 
 
-@local_options(CONTEXT)
+@local_options(CONTEXT, answer=list[UserItem])
 def list_(
     ctx: typer.Context,
     place: HubData,
@@ -95,7 +104,14 @@ def list_(
     session.output.table(_COLUMNS, rows, records=found)
 
 
-@local_options(YES, CONTEXT)
+class RemovedUser(msgspec.Struct, frozen=True):
+    """The user that is gone."""
+
+    user: str
+    removed: bool
+
+
+@local_options(YES, CONTEXT, answer=RemovedUser, effects=WRITES)
 def remove(
     ctx: typer.Context,
     user: Annotated[str, typer.Argument(metavar="USER", help="The user.")],
@@ -118,10 +134,10 @@ def remove(
         f"Remove the user `{user}` and all their keys?", otherwise="Nothing was removed"
     )
     admins.remove_user(user)
-    session.output.done(f"Removed the user `{user}`", value={"user": user, "removed": True})
+    session.output.done(f"Removed the user `{user}`", value=RemovedUser(user, removed=True))
 
 
-@local_options(CONTEXT)
+@local_options(CONTEXT, answer=list[IdentityItem])
 def identities(
     ctx: typer.Context,
     user: Annotated[
@@ -152,7 +168,7 @@ def identities(
 _OF_IDENTITIES = ("Id", "User", "Provider", "E-mail", "Linked", "Last login")
 
 
-@local_options(YES, CONTEXT)
+@local_options(YES, CONTEXT, answer=UnlinkedIdentity, effects=WRITES)
 def unlink(
     ctx: typer.Context,
     identity: Annotated[str, typer.Argument(metavar="IDENTITY", help="The id of the identity.")],
@@ -173,6 +189,5 @@ def unlink(
     admins = place.administration(session)
     session.output.confirm(f"Unlink the identity {identity}?", otherwise="Nothing was unlinked")
     admins.unlink_identity(identity)
-    session.output.done(
-        f"Unlinked the identity {identity}", value={"id": identity, "unlinked": True}
-    )
+    value = UnlinkedIdentity(identity, unlinked=True)
+    session.output.done(f"Unlinked the identity {identity}", value=value)

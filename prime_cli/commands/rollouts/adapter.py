@@ -4,8 +4,10 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
+import msgspec
 import typer
 
+from prime_cli.commands.contract import WRITES
 from prime_cli.commands.options import ForceOpt, local_options, open_session
 from prime_cli.core.errors import Conflict
 from prime_cli.core.paths import write_atomically
@@ -22,7 +24,14 @@ class Trainer(StrEnum):
     ART = "art"
 
 
-@local_options()
+class CopiedAdapter(msgspec.Struct, frozen=True):
+    """The trainer, and the files that were written."""
+
+    trainer: Trainer
+    files: list[str]
+
+
+@local_options(answer=CopiedAdapter, effects=WRITES)
 def adapter(
     ctx: typer.Context,
     trainer: Annotated[Trainer, typer.Argument(help="The trainer.")],
@@ -58,7 +67,7 @@ def adapter(
     for name, content in files.items():
         write_atomically(target / name, content, mode=0o644)
     written = [str(target / name) for name in files]
-    session.output.text("\n".join(written), record={"trainer": trainer.value, "files": written})
+    session.output.text("\n".join(written), record=CopiedAdapter(trainer, written))
     session.output.hint("docs/training-engines.md has the commands")
 
 

@@ -10,6 +10,7 @@ from typing import Annotated, BinaryIO
 
 import typer
 
+from prime_cli.commands.contract import EVALUATES
 from prime_cli.commands.eval.summary import exit_if_signalled
 from prime_cli.commands.options import (
     CONTEXT,
@@ -45,7 +46,7 @@ _SIZE = ("num_examples", "rollouts_per_example", "examples", "max_error_rate", "
 
 
 @panel_order(*PANELS)
-@common_options(YES, QUIET, CONTEXT, OFFLINE)
+@common_options(YES, QUIET, CONTEXT, OFFLINE, effects=EVALUATES)
 def dump(
     ctx: typer.Context,
     environment: Annotated[

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from prime_cli.commands.contract import EVALUATES
 from prime_cli.commands.eval.summary import relative_path
 from prime_cli.commands.options import (
     CONTEXT,
@@ -33,7 +34,7 @@ _OWN = {
 
 
 @panel_order(*PANELS)
-@common_options(YES, QUIET, CONTEXT, OFFLINE)
+@common_options(YES, QUIET, CONTEXT, OFFLINE, effects=EVALUATES)
 def serve(
     ctx: typer.Context,
     environment: Annotated[

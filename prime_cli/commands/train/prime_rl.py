@@ -5,6 +5,8 @@ import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
+import msgspec
+
 from prime_cli.commands.eval.summary import relative_path
 from prime_cli.core.errors import NotFound, UsageError
 from prime_cli.evals.planning.request import EvalRequest
@@ -52,6 +54,14 @@ def split_words(arguments: Sequence[str], own: Sequence[str]) -> tuple[list[Path
     return files, tuple(own)
 
 
+class PrimeRlCommand(msgspec.Struct, frozen=True):
+    """The folder of the run, prime-rl's configuration in it, and the command that trains."""
+
+    folder: str
+    file: str
+    command: str
+
+
 def train_with_prime_rl(
     session: Session,
     requests: Sequence[EvalRequest],
@@ -80,7 +90,7 @@ def train_with_prime_rl(
     if not dry_run:
         output.say(f"Starting {command}")
         run.train(os.environ, session.progress)
-    record = {"folder": str(run.folder), "file": str(run.folder / FILE), "command": command}
+    record = PrimeRlCommand(str(run.folder), str(run.folder / FILE), command)
     lines = [("file", f"{path}/{FILE}"), ("command", command)]
     if not dry_run:
         lines.append(("weights", f"{path}/prime-rl"))

@@ -6,9 +6,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
+import msgspec
 import typer
 
 from prime_cli.commands.base import AFTER_DASHES
+from prime_cli.commands.contract import EVALUATES
 from prime_cli.commands.eval.summary import exit_if_signalled, relative_path
 from prime_cli.commands.options import (
     CONTEXT,
@@ -30,7 +32,12 @@ from prime_cli.commands.train.option_checks import (
     check_sft,
     given_options,
 )
-from prime_cli.commands.train.prime_rl import check_flags, split_words, train_with_prime_rl
+from prime_cli.commands.train.prime_rl import (
+    PrimeRlCommand,
+    check_flags,
+    split_words,
+    train_with_prime_rl,
+)
 from prime_cli.commands.train.saved import (
     best_lines,
     evaluation_lines,
@@ -55,6 +62,7 @@ from prime_cli.training.config_file import ADAPTERS_NOTE, FileRequest, read_conf
 from prime_cli.training.engines.catalogue import PRIME_RL, TrainingEngine
 from prime_cli.training.engines.launch import check_packages
 from prime_cli.training.nodes import FirstNode
+from prime_cli.training.plan import TrainingPlan
 from prime_cli.training.prepare import (
     PreparedTraining,
     engine_packages,
@@ -62,7 +70,9 @@ from prime_cli.training.prepare import (
 )
 from prime_cli.training.record import (
     FailedRollouts,
+    Refilled,
     SavedTraining,
+    TrainingFacts,
     count_failed,
     count_refilled,
     find_training,
@@ -96,11 +106,39 @@ _CHANGES = {
 }
 
 
+class PlannedTraining(msgspec.Struct, frozen=True):
+    """What `--dry-run` prints; `concurrency` counts rollouts."""
+
+    environment: str
+    plan: TrainingPlan
+    concurrency: int
+    interpreter: str
+
+
+class EndedTraining(msgspec.Struct, frozen=True):
+    """A training that has ended; `best` is the step that scored highest on held-out examples."""
+
+    training: str
+    path: str
+    best: int | None
+    facts: TrainingFacts
+    failed: FailedRollouts
+    refilled: Refilled | None
+
+
 @panel_order(
     *("Training", "Checks and evaluation", "Engine"),
     *("Limits and errors", "Model and sampling", "Environment", "Results"),
 )
-@common_options(OUTPUT, YES, QUIET, CONTEXT, OFFLINE)
+@common_options(
+    OUTPUT,
+    YES,
+    QUIET,
+    CONTEXT,
+    OFFLINE,
+    answer=(EndedTraining, PlannedTraining, PrimeRlCommand),
+    effects=EVALUATES,
+)
 def run(
     ctx: typer.Context,
     environment: Annotated[
@@ -286,12 +324,7 @@ def _show_plan(
         lines.append(("Source", weights_words(prime_home())))
     if dry_run:
         title = ", ".join(titles)
-        record = {
-            "environment": title,
-            "plan": plan,
-            "concurrency": at_once,
-            "interpreter": str(python or folder),
-        }
+        record = PlannedTraining(title, plan, at_once, str(python or folder))
         session.output.show(record, lines=lines)
         return
     wide = max(len(label) for label, _ in lines)
@@ -332,14 +365,14 @@ def _show(session: Session, result: TrainingResult) -> FailedRollouts:
     refilled = count_refilled(result.folder, facts)
     lines += refill_lines(refilled)
     lines.append(("Folder", path))
-    record = {
-        "training": result.folder.run_id,
-        "path": str(result.folder.path),
-        "best": facts.best,
-        "facts": facts,
-        "failed": failed,
-        "refilled": refilled,
-    }
+    record = EndedTraining(
+        training=result.folder.run_id,
+        path=str(result.folder.path),
+        best=facts.best,
+        facts=facts,
+        failed=failed,
+        refilled=refilled,
+    )
     session.output.show(record, lines=lines)
     return failed
 

@@ -1,10 +1,13 @@
 """`prime train list`, `show` and `stop`."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
+import msgspec
 import typer
+from msgspec.structs import asdict
 
+from prime_cli.commands.contract import WRITES
 from prime_cli.commands.eval.summary import relative_path
 from prime_cli.commands.options import YES_OR_FORCE, ForceOpt, local_options, open_session
 from prime_cli.core.errors import Conflict
@@ -49,7 +52,40 @@ TrainingArg = Annotated[
 ]
 
 
-@local_options()
+class TrainingRow(msgspec.Struct, frozen=True, kw_only=True):
+    """A training; `best` is the step that scored highest on held-out examples."""
+
+    training: str
+    environment: str
+    model: str
+    status: str
+    started: str
+    path: str
+    best: int | None
+    facts: TrainingFacts
+
+
+class TrainingDetails(TrainingRow, frozen=True, kw_only=True):
+    """The same with its failures, and `metrics` by step as in metrics.jsonl."""
+
+    failed: FailedRollouts
+    refilled: Refilled | None
+    metrics: list[dict[str, Any]]
+
+
+class TrainingPage(msgspec.Struct, frozen=True):
+    """The page that `--html` wrote."""
+
+    path: str
+
+
+class StoppingTraining(msgspec.Struct, frozen=True):
+    """The training that stops after its current step."""
+
+    training: str
+
+
+@local_options(answer=list[TrainingRow])
 def list_saved(
     ctx: typer.Context,
     *,
@@ -78,7 +114,7 @@ def list_saved(
         session.output.hint("train a model: `prime train ENV -m MODEL`")
 
 
-@local_options()
+@local_options(answer=(TrainingDetails, TrainingPage), effects=WRITES)
 def show(
     ctx: typer.Context,
     training: TrainingArg = None,
@@ -127,7 +163,9 @@ def show(
     checkpoint = last_checkpoint(RunFolder(found.folder))
     if checkpoint is not None:
         lines.append(("Checkpoint", relative_path(str(checkpoint[1]))))
-    record = {**_record(found), "failed": failed, "refilled": refilled, "metrics": steps}
+    record = TrainingDetails(
+        **asdict(_record(found)), failed=failed, refilled=refilled, metrics=steps
+    )
     session.output.show(record, lines=[*lines, *ends])
 
 
@@ -169,10 +207,10 @@ def _write_page(session: Session, path: Path, page: bytes, *, force: bool) -> No
     if path.exists() and not force:
         raise Conflict(f"{path} already exists", hint="overwrite it with `--force`")
     write_atomically(path, page, mode=0o644)
-    session.output.done(f"Wrote {relative_path(str(path))}", value={"path": str(path)})
+    session.output.done(f"Wrote {relative_path(str(path))}", value=TrainingPage(str(path)))
 
 
-@local_options(YES_OR_FORCE)
+@local_options(YES_OR_FORCE, answer=StoppingTraining, effects=WRITES)
 def stop(ctx: typer.Context, training: TrainingArg = None) -> None:
     """Stop a training after its current step.
 
@@ -192,7 +230,7 @@ def stop(ctx: typer.Context, training: TrainingArg = None) -> None:
         path.touch()
     session.output.done(
         f"{name} stops after its current step; continue with `prime train --resume {typed}`",
-        value={"training": name},
+        value=StoppingTraining(name),
     )
 
 
@@ -250,17 +288,17 @@ def _row(found: SavedTraining) -> list[str]:
     ]
 
 
-def _record(found: SavedTraining) -> dict[str, object]:
-    return {
-        "training": found.manifest.run_id,
-        "environment": found.environments,
-        "model": found.manifest.plan.model,
-        "status": _status(found),
-        "started": found.manifest.started,
-        "path": str(found.folder),
-        "best": found.facts.best,
-        "facts": found.facts,
-    }
+def _record(found: SavedTraining) -> TrainingRow:
+    return TrainingRow(
+        training=found.manifest.run_id,
+        environment=found.environments,
+        model=found.manifest.plan.model,
+        status=_status(found),
+        started=found.manifest.started,
+        path=str(found.folder),
+        best=found.facts.best,
+        facts=found.facts,
+    )
 
 
 def _status(found: SavedTraining) -> str:

@@ -67,6 +67,14 @@ class InstalledEnvironment:
 
 
 @dataclass(frozen=True)
+class InstalledList:
+    """Those of the workspace, and how many they are."""
+
+    environments: list[InstalledEnvironment]
+    total: int
+
+
+@dataclass(frozen=True)
 class InstalledPackage:
     """One installed package by its `.dist-info` folder; `name` is normalised."""
 

@@ -51,6 +51,12 @@ class PushResult(msgspec.Struct, frozen=True):
     widened: bool = False
 
 
+class PushResults(msgspec.Struct, frozen=True):
+    """Those of several runs."""
+
+    results: list[PushResult]
+
+
 _ANYWAY = "push it as it is with `--allow-partial`"
 
 
