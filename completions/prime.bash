@@ -97,6 +97,7 @@ _prime_step() {
     'prime eval show') at='prime eval show' ;;
     'prime eval view') at='prime eval view' ;;
     'prime eval tui') at='prime eval view' ;;
+    'prime eval search') at='prime eval search' ;;
     'prime eval rerun') at='prime eval rerun' ;;
     'prime eval rescore') at='prime eval rescore' ;;
     'prime eval merge') at='prime eval merge' ;;
@@ -535,6 +536,10 @@ _prime_offers() {
     'prime eval view --env-dir'|'prime eval view -e') offers='@folders' ;;
     'prime eval view --outputs-dir'|'prime eval view -o') offers='@folders' ;;
     'prime eval view --port') offers='' ;;
+    'prime eval search --in') offers='answers prompts tools errors' ;;
+    'prime eval search --limit'|'prime eval search -n') offers='' ;;
+    'prime eval search --outputs-dir') offers='@folders' ;;
+    'prime eval search --output'|'prime eval search -o') offers='table plain json jsonl' ;;
     'prime eval rerun --model'|'prime eval rerun -m') offers='builtin/echo builtin/oracle @models' ;;
     'prime eval rerun --max-concurrent'|'prime eval rerun -c') offers='' ;;
     'prime eval rerun --api-base-url'|'prime eval rerun -b') offers='' ;;
@@ -1269,6 +1274,8 @@ _prime_offers() {
     'prime eval run 0') offers='starter/alphabet-sort starter/calculator starter/reverse-text starter/sort-names starter/word-ladder @environments @projects @files' ;;
     'prime eval show 0') offers='@runs @folders' ;;
     'prime eval view ...') offers='@runs @folders' ;;
+    'prime eval search 0') offers='' ;;
+    'prime eval search ...') offers='@runs @folders' ;;
     'prime eval rerun 0') offers='@runs @folders @evaluations' ;;
     'prime eval rescore 0') offers='@runs @folders @evaluations' ;;
     'prime eval merge ...') offers='@folders @runs' ;;
@@ -1426,11 +1433,12 @@ _prime_words() {
     'prime env publisher list') words='' options='--output -o --quiet -q --context --offline -h --help' ;;
     'prime env publisher remove') words='' options='--output -o --quiet -q --context --offline -h --help' ;;
     'prime env inspect') words='' options='--version -v --max-bytes --output -o --quiet -q --context --offline -h --help' ;;
-    'prime eval') words='run list show view rerun rescore merge compare power leaderboard gate prices export push get samples logs delete' options='--model -m --num-examples --num-tasks -n --rollouts-per-example --num-rollouts -r --examples --split --shuffle --shard --ray --workers --max-concurrent --max-concurrent-requests -c --max-tokens -t --temperature -T --sampling-args -S --env-args -a --extra-env-kwargs -x --api-base-url -b --api-key-var -k --endpoints-path -e --provider -p --header --env.NAME --env-var --env-file --secrets --state-columns -C --independent-scoring -i --max-retries --max-error-rate --fail-fast --no-fail-fast --max-cost --token-budget --call-timeout --score-timeout --rollout-timeout --timeout --cache --retry-errors --verifiers --python --with --sandbox --allow-net --only-gateway --sandbox-provider --debug --hub --output-dir --tag --note --resume -R --new --fail-under --baseline --max-drop --junit --github-summary --no-github-summary --save-results --save-dataset --push --no-push --save-to-hf-hub -H --hf-hub-dataset-name -D --print-job --shards --verbose -v --dry-run --yes -y --output --quiet -q --context --offline --all -h --help' ;;
+    'prime eval') words='run list show view search rerun rescore merge compare power leaderboard gate prices export push get samples logs delete' options='--model -m --num-examples --num-tasks -n --rollouts-per-example --num-rollouts -r --examples --split --shuffle --shard --ray --workers --max-concurrent --max-concurrent-requests -c --max-tokens -t --temperature -T --sampling-args -S --env-args -a --extra-env-kwargs -x --api-base-url -b --api-key-var -k --endpoints-path -e --provider -p --header --env.NAME --env-var --env-file --secrets --state-columns -C --independent-scoring -i --max-retries --max-error-rate --fail-fast --no-fail-fast --max-cost --token-budget --call-timeout --score-timeout --rollout-timeout --timeout --cache --retry-errors --verifiers --python --with --sandbox --allow-net --only-gateway --sandbox-provider --debug --hub --output-dir --tag --note --resume -R --new --fail-under --baseline --max-drop --junit --github-summary --no-github-summary --save-results --save-dataset --push --no-push --save-to-hf-hub -H --hf-hub-dataset-name -D --print-job --shards --verbose -v --dry-run --yes -y --output --quiet -q --context --offline --all -h --help' ;;
     'prime eval run') words='' options='--model -m --num-examples --num-tasks -n --rollouts-per-example --num-rollouts -r --examples --split --shuffle --shard --ray --workers --max-concurrent --max-concurrent-requests -c --max-tokens -t --temperature -T --sampling-args -S --env-args -a --extra-env-kwargs -x --api-base-url -b --api-key-var -k --endpoints-path -e --provider -p --header --env.NAME --env-var --env-file --secrets --state-columns -C --independent-scoring -i --max-retries --max-error-rate --fail-fast --no-fail-fast --max-cost --token-budget --call-timeout --score-timeout --rollout-timeout --timeout --cache --retry-errors --verifiers --python --with --sandbox --allow-net --only-gateway --sandbox-provider --debug --hub --output-dir --tag --note --resume -R --new --fail-under --baseline --max-drop --junit --github-summary --no-github-summary --save-results --save-dataset --push --no-push --save-to-hf-hub -H --hf-hub-dataset-name -D --print-job --shards --verbose -v --dry-run --yes -y --output --quiet -q --context --offline --all -h --help' ;;
     'prime eval list') words='' options='--num -n --page -p --env --env-name -e --hub --outputs-dir --tag --output -o --quiet -q --context --offline -h --help' ;;
     'prime eval show') words='' options='--rollout --example --errors --reduce --threshold --output -o --quiet -q -h --help' ;;
     'prime eval view') words='' options='--env-dir -e --outputs-dir -o --web --port --no-browser -h --help' ;;
+    'prime eval search') words='' options='--in --regex --ignore-case -i --limit -n --outputs-dir --output -o --quiet -q -h --help' ;;
     'prime eval rerun') words='' options='--model -m --max-concurrent -c --api-base-url -b --api-key-var -k --endpoints-path -e --provider -p --header --env-var --max-cost --token-budget --cache --sandbox --allow-net --only-gateway --force --yes -y --output -o --quiet -q --context --offline -h --help' ;;
     'prime eval rescore') words='' options='--environment --example --replay --force --env-args -a --max-concurrent -c --env-var --endpoints-path -e --max-cost --cache --sandbox --allow-net --only-gateway --yes -y --output -o --quiet -q --context --offline -h --help' ;;
     'prime eval merge') words='' options='--partial --output-dir --output -o --quiet -q -h --help' ;;

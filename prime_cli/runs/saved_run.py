@@ -57,11 +57,19 @@ class SavedRun:
         """The rollouts that it has when first asked, each read on demand; raises UsageError."""
         if self.earlier is not None:
             return self.earlier.renewed()
+        path = self.rollouts_file
         if self.manifest is not None:
-            return index_journal(self.folder.journal)
-        if not self.folder.results.is_file():
-            return TracesIndex(self.folder.traces)
-        return ResultsIndex(self.folder.results, self.official or {})
+            return index_journal(path)
+        if path == self.folder.traces:
+            return TracesIndex(path)
+        return ResultsIndex(path, self.official or {})
+
+    @property
+    def rollouts_file(self) -> Path:
+        """The file of lines whose positions the index has."""
+        if self.manifest is not None:
+            return self.folder.journal
+        return self.folder.results if self.folder.results.is_file() else self.folder.traces
 
     def asked_again(self) -> AskedAgain | None:
         """The rollouts whose model was asked more than once; None for runs of other tools."""

@@ -55,6 +55,7 @@ WORDS: dict[str, str] = {
     "rollouts dump": f"{REF} -m some-model -b https://model.invalid/v1",
     "eval list": "--hub",
     "eval show": "abcd1234",
+    "eval search": "text",
     "eval rerun": "abcd1234",
     "eval rescore": "abcd1234",
     "eval merge": "abcd1234",

@@ -101,6 +101,7 @@ def test_what_is_done_with_runs_is_shown(box: Path) -> None:
         *("eval", "get", evaluation, "--save", "--force"), cwd=box, shown=f"Fetching {evaluation}"
     )
     watch("eval", "show", two, cwd=box, shown=f"Reading {two}")
+    watch("eval", "search", "a", cwd=box, shown="Searching", columns=40)
     watch("eval", "gate", two, "--fail-under", "0.1", cwd=box, shown=f"Reading {two}")
     watch("eval", "compare", one, two, cwd=box, shown="Comparing", columns=40)
     watch("eval", "power", one, "-d", "0.1", "--icc", "0.5", cwd=box, shown="Planning", columns=40)

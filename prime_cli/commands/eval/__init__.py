@@ -14,6 +14,7 @@ app = group(
         ),
         "show": (f"{_HERE}.show:show", "Show a saved evaluation."),
         "view": (f"{_HERE}.show:view", "Browse saved evaluations in a full-screen viewer."),
+        "search": (f"{_HERE}.search:search", "Search the rollouts of saved evaluations."),
         "rerun": (f"{_HERE}.rerun:rerun", "Repeat a run exactly."),
         "rescore": (
             f"{_HERE}.rerun:rescore",

@@ -23,6 +23,7 @@ LONG = {
     "env outdated": "Asking the hub",
     "env diff ada/tiny-env@0.1.0 ada/tiny-env@0.2.0": "Comparing",
     "eval show {run}": "Reading {run}",
+    "eval search a {run}": "Searching",
     "eval gate {run}": "Reading {run}",
     "eval compare {run} {other}": "Comparing",
     "eval power {run} -d 0.1": "Planning",
