@@ -100,6 +100,7 @@ _prime_step() {
     'prime eval search') at='prime eval search' ;;
     'prime eval rerun') at='prime eval rerun' ;;
     'prime eval rescore') at='prime eval rescore' ;;
+    'prime eval import') at='prime eval import' ;;
     'prime eval merge') at='prime eval merge' ;;
     'prime eval compare') at='prime eval compare' ;;
     'prime eval power') at='prime eval power' ;;
@@ -561,6 +562,9 @@ _prime_offers() {
     'prime eval rescore --max-cost') offers='' ;;
     'prime eval rescore --output'|'prime eval rescore -o') offers='table plain json jsonl' ;;
     'prime eval rescore --context') offers='local prime @contexts' ;;
+    'prime eval import --name') offers='' ;;
+    'prime eval import --scorer') offers='' ;;
+    'prime eval import --output'|'prime eval import -o') offers='table plain json jsonl' ;;
     'prime eval merge --output-dir') offers='@folders' ;;
     'prime eval merge --output'|'prime eval merge -o') offers='table plain json jsonl' ;;
     'prime eval compare --alpha') offers='' ;;
@@ -587,7 +591,7 @@ _prime_offers() {
     'prime eval gate --output'|'prime eval gate -o') offers='table plain json jsonl' ;;
     'prime eval gate --context') offers='local prime @contexts' ;;
     'prime eval prices --output'|'prime eval prices -o') offers='table plain json jsonl' ;;
-    'prime eval export --to') offers='html csv hf sft verifiers' ;;
+    'prime eval export --to') offers='html csv hf sft verifiers atif' ;;
     'prime eval export --out'|'prime eval export -O') offers='@files' ;;
     'prime eval export --max-transcripts') offers='' ;;
     'prime eval export --min-reward') offers='' ;;
@@ -1278,6 +1282,7 @@ _prime_offers() {
     'prime eval search ...') offers='@runs @folders' ;;
     'prime eval rerun 0') offers='@runs @folders @evaluations' ;;
     'prime eval rescore 0') offers='@runs @folders @evaluations' ;;
+    'prime eval import 0') offers='@files @folders' ;;
     'prime eval merge ...') offers='@folders @runs' ;;
     'prime eval compare ...') offers='@runs @folders' ;;
     'prime eval power ...') offers='@runs @folders' ;;
@@ -1433,7 +1438,7 @@ _prime_words() {
     'prime env publisher list') words='' options='--output -o --quiet -q --context --offline -h --help' ;;
     'prime env publisher remove') words='' options='--output -o --quiet -q --context --offline -h --help' ;;
     'prime env inspect') words='' options='--version -v --max-bytes --output -o --quiet -q --context --offline -h --help' ;;
-    'prime eval') words='run list show view search rerun rescore merge compare power leaderboard gate prices export push get samples logs delete' options='--model -m --num-examples --num-tasks -n --rollouts-per-example --num-rollouts -r --examples --split --shuffle --shard --ray --workers --max-concurrent --max-concurrent-requests -c --max-tokens -t --temperature -T --sampling-args -S --env-args -a --extra-env-kwargs -x --api-base-url -b --api-key-var -k --endpoints-path -e --provider -p --header --env.NAME --env-var --env-file --secrets --state-columns -C --independent-scoring -i --max-retries --max-error-rate --fail-fast --no-fail-fast --max-cost --token-budget --call-timeout --score-timeout --rollout-timeout --timeout --cache --retry-errors --verifiers --python --with --sandbox --allow-net --only-gateway --sandbox-provider --debug --hub --output-dir --tag --note --resume -R --new --fail-under --baseline --max-drop --junit --github-summary --no-github-summary --save-results --save-dataset --push --no-push --save-to-hf-hub -H --hf-hub-dataset-name -D --print-job --shards --verbose -v --dry-run --yes -y --output --quiet -q --context --offline --all -h --help' ;;
+    'prime eval') words='run list show view search rerun rescore import merge compare power leaderboard gate prices export push get samples logs delete' options='--model -m --num-examples --num-tasks -n --rollouts-per-example --num-rollouts -r --examples --split --shuffle --shard --ray --workers --max-concurrent --max-concurrent-requests -c --max-tokens -t --temperature -T --sampling-args -S --env-args -a --extra-env-kwargs -x --api-base-url -b --api-key-var -k --endpoints-path -e --provider -p --header --env.NAME --env-var --env-file --secrets --state-columns -C --independent-scoring -i --max-retries --max-error-rate --fail-fast --no-fail-fast --max-cost --token-budget --call-timeout --score-timeout --rollout-timeout --timeout --cache --retry-errors --verifiers --python --with --sandbox --allow-net --only-gateway --sandbox-provider --debug --hub --output-dir --tag --note --resume -R --new --fail-under --baseline --max-drop --junit --github-summary --no-github-summary --save-results --save-dataset --push --no-push --save-to-hf-hub -H --hf-hub-dataset-name -D --print-job --shards --verbose -v --dry-run --yes -y --output --quiet -q --context --offline --all -h --help' ;;
     'prime eval run') words='' options='--model -m --num-examples --num-tasks -n --rollouts-per-example --num-rollouts -r --examples --split --shuffle --shard --ray --workers --max-concurrent --max-concurrent-requests -c --max-tokens -t --temperature -T --sampling-args -S --env-args -a --extra-env-kwargs -x --api-base-url -b --api-key-var -k --endpoints-path -e --provider -p --header --env.NAME --env-var --env-file --secrets --state-columns -C --independent-scoring -i --max-retries --max-error-rate --fail-fast --no-fail-fast --max-cost --token-budget --call-timeout --score-timeout --rollout-timeout --timeout --cache --retry-errors --verifiers --python --with --sandbox --allow-net --only-gateway --sandbox-provider --debug --hub --output-dir --tag --note --resume -R --new --fail-under --baseline --max-drop --junit --github-summary --no-github-summary --save-results --save-dataset --push --no-push --save-to-hf-hub -H --hf-hub-dataset-name -D --print-job --shards --verbose -v --dry-run --yes -y --output --quiet -q --context --offline --all -h --help' ;;
     'prime eval list') words='' options='--num -n --page -p --env --env-name -e --hub --outputs-dir --tag --output -o --quiet -q --context --offline -h --help' ;;
     'prime eval show') words='' options='--rollout --example --errors --reduce --threshold --output -o --quiet -q -h --help' ;;
@@ -1441,6 +1446,7 @@ _prime_words() {
     'prime eval search') words='' options='--in --regex --ignore-case -i --limit -n --outputs-dir --output -o --quiet -q -h --help' ;;
     'prime eval rerun') words='' options='--model -m --max-concurrent -c --api-base-url -b --api-key-var -k --endpoints-path -e --provider -p --header --env-var --max-cost --token-budget --cache --sandbox --allow-net --only-gateway --force --yes -y --output -o --quiet -q --context --offline -h --help' ;;
     'prime eval rescore') words='' options='--environment --example --replay --force --env-args -a --max-concurrent -c --env-var --endpoints-path -e --max-cost --cache --sandbox --allow-net --only-gateway --yes -y --output -o --quiet -q --context --offline -h --help' ;;
+    'prime eval import') words='' options='--name --scorer --offline --output -o --quiet -q -h --help' ;;
     'prime eval merge') words='' options='--partial --output-dir --output -o --quiet -q -h --help' ;;
     'prime eval compare') words='' options='--errors-as-zero --force --alpha --seed --output -o --quiet -q -h --help' ;;
     'prime eval power') words='' options='--difference -d --examples -n --rollouts -r --rate --sd --discordance --correlation --icc --alpha --power --output -o --quiet -q -h --help' ;;

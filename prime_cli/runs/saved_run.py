@@ -23,7 +23,7 @@ from prime_cli.runs.rows import AskedAgain, Row
 from prime_cli.runs.run_index import ResultsIndex, RunIndex, TracesIndex, index_journal
 from prime_cli.runs.spending import Spending, read_charges
 from prime_cli.runs.statistics.reducers import Reducer
-from prime_cli.runs.summary import EnvironmentFacts, Summary, score
+from prime_cli.runs.summary import IMPORT_KEY, EnvironmentFacts, Summary, score
 from prime_cli.runs.tally import Tally
 from prime_cli.runs.v1_reader import read_settings
 from prime_cli.runs.vf_eval_reader import read_metadata
@@ -229,7 +229,13 @@ def _official_summary(
         rollouts=scores.rollouts,
         errors=scores.errors,
         reduced=scores.reduced,
+        imported=_imported(metadata.get(IMPORT_KEY)),
     )
+
+
+def _imported(record: object) -> tuple[str, ...]:
+    notes = record.get("notes") if isinstance(record, dict) else None
+    return tuple(map(str, notes)) if isinstance(notes, list) else ()
 
 
 def official_date(folder: RunFolder, metadata: Mapping[str, Any]) -> str:

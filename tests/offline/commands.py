@@ -58,6 +58,7 @@ WORDS: dict[str, str] = {
     "eval search": "text",
     "eval rerun": "abcd1234",
     "eval rescore": "abcd1234",
+    "eval import": "no-such-log",
     "eval merge": "abcd1234",
     "eval compare": "a b",
     "eval power": "",

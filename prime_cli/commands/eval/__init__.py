@@ -20,6 +20,7 @@ app = group(
             f"{_HERE}.rerun:rescore",
             "Score the saved rollouts of a run again.",
         ),
+        "import": (f"{_HERE}.imports:import_log", "Import a run of another tool."),
         "merge": (f"{_HERE}.merge:merge", "Merge the parts of an evaluation into one run."),
         "compare": (f"{_HERE}.compare:compare", "Test whether runs differ significantly."),
         "power": (
@@ -47,6 +48,6 @@ app = group(
     panels={
         "Repeat": "rerun rescore merge",
         "Statistics and limits": "power gate leaderboard prices",
-        "Share": "export push get samples logs delete",
+        "Share": "import export push get samples logs delete",
     },
 )

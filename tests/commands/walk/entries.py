@@ -272,6 +272,7 @@ ENTRIES: dict[str, tuple[Entry, ...]] = {
     "prime eval rescore": (
         Entry("eval rescore {made}", wrong="eval rescore no-such-run", slow=True),
     ),
+    "prime eval import": (Entry("eval import log", wrong="eval import no-such", changes=True),),
     "prime eval merge": (Entry("eval merge parts", wrong="eval merge no-such-run", changes=True),),
     "prime eval compare": (
         Entry("eval compare {run} {other}", wrong="eval compare {run} no-such-run"),

@@ -29,6 +29,7 @@ LONG = {
     "eval power {run} -d 0.1": "Planning",
     "eval export {run}": "Exporting",
     "eval merge parts": "Merging the parts",
+    "eval import log": "Importing",
     "eval push {other}": "Pushing samples",
     "eval get {evaluation} --save": "Fetching {evaluation}",
     "cache verify": "Verifying",
