@@ -4,7 +4,6 @@ Its name follows from the content of the source, so importing that again finds i
 """
 
 import hashlib
-import shutil
 import tempfile
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ import msgspec
 from prime_cli.core.digests import digest_file
 from prime_cli.core.paths import make_folder, replacing, storage_errors, write_atomically
 from prime_cli.core.progress import Task
+from prime_cli.runs.export.text import as_json
 from prime_cli.runs.folder import RunFolder, runs_folder
 from prime_cli.runs.rows import Failure, Row
 from prime_cli.runs.saved_run import SavedRun, open_run
@@ -37,9 +37,12 @@ class ForeignRun:
 
 
 class Source(msgspec.Struct, frozen=True):
-    """What is imported, and how: kept as `prime_import` in metadata.json, with form and notes."""
+    """What is imported, and how: kept as `prime_import` in metadata.json, with form and notes.
 
-    path: str
+    `log` is its name, without the folders of this machine.
+    """
+
+    log: str
     sha256: str
     name: str | None = None
     scorer: str | None = None
@@ -70,9 +73,8 @@ def imported_before(source: Source, cwd: Path) -> SavedRun | None:
 def write_run(foreign: ForeignRun, source: Source, cwd: Path, task: Task) -> SavedRun:
     """Write the run below `cwd`, whole or not at all; raises StorageFailed."""
     told = foreign.told | ({"env_id": source.name} if source.name else {})
-    parent = make_folder(
-        runs_folder(told["env_id"].replace("/", "--"), told["model"], cwd, "outputs")
-    )
+    group = runs_folder(told["env_id"], told["model"], cwd, "outputs")
+    parent = make_folder(group)
     with (
         storage_errors(parent),
         tempfile.TemporaryDirectory(prefix=".import-", dir=parent) as scratch,
@@ -80,7 +82,7 @@ def write_run(foreign: ForeignRun, source: Source, cwd: Path, task: Task) -> Sav
         made = RunFolder(Path(scratch) / source.run_id)
         with replacing(made.results, mode=0o644) as file:
             for row in foreign.rows:
-                file.write(msgspec.json.encode(_line(row)) + b"\n")
+                file.write(as_json(_line(row)) + b"\n")
                 task.advance()
         record = msgspec.to_builtins(source) | {"form": foreign.form, "notes": foreign.notes}
         _save(made, told | {"run_id": source.run_id, IMPORT_KEY: record})
@@ -89,7 +91,7 @@ def write_run(foreign: ForeignRun, source: Source, cwd: Path, task: Task) -> Sav
         averages = {f"avg_{name}": mean for name, mean in means.items()}
         told |= {"avg_reward": summary.reward.mean, "avg_error": summary.error_rate}
         _save(made, averages | told | {"run_id": source.run_id, IMPORT_KEY: record})
-        shutil.move(made.path, parent / source.run_id)
+        made.path.rename(parent / source.run_id)
     return open_run(parent / source.run_id)
 
 
@@ -101,7 +103,7 @@ def _line(row: Row) -> dict[str, Any]:
 
 
 def _save(folder: RunFolder, metadata: dict[str, Any]) -> None:
-    content = msgspec.json.format(msgspec.json.encode(metadata), indent=2)
+    content = msgspec.json.format(as_json(metadata), indent=2)
     write_atomically(folder.metadata, content + b"\n", mode=0o644)
 
 

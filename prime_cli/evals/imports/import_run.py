@@ -42,7 +42,7 @@ def import_run(
     """
     if not path.exists():
         raise NotFound(f"{path} does not exist")
-    source = Source(str(path.absolute()), digest_of(path), name, scorer)
+    source = Source(path.absolute().name, digest_of(path), name, scorer)
     known = imported_before(source, cwd)
     if known is not None:
         return Imported(known, is_known=True)

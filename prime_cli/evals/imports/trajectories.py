@@ -16,7 +16,7 @@ from prime_cli.core.errors import UsageError
 from prime_cli.core.formatting import join_words, pluralize
 from prime_cli.core.paths import storage_errors
 from prime_cli.evals.imports.foreign import ForeignRun, without_score
-from prime_cli.runs.rows import Failure, Row
+from prime_cli.runs.rows import LARGEST, Failure, Row
 from prime_cli.runs.vf_eval_reader import decode_object, row_of_line
 
 _ROLES = {"system": "system", "user": "user", "agent": "assistant"}
@@ -125,6 +125,8 @@ def _row(
 ) -> Row:
     rewards, failure = _rewards(trial), _failure(result.get("exception_info"))
     value = rewards.get(name)
+    if value is not None and not abs(value) <= LARGEST:
+        value = None
     if failure is None and value is None:
         failure = without_score(f"the trial has no reward `{name}`")
     used = result.get("agent_result") or {}

@@ -1,6 +1,7 @@
 """Runs written as trajectories of ATIF and read back; and the trials of Harbor."""
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -74,6 +75,19 @@ def test_a_step_holds_a_message_with_its_calls_and_their_results(
     assert written["final_metrics"] == {"total_prompt_tokens": 5, "total_completion_tokens": 3}
 
 
+def test_hostile_texts_and_numbers_are_imported(prime: Prime, tmp_path: Path) -> None:
+    step = {"step_id": 1, "source": "user", "message": "\ud800\x1b[2J"}
+    extra = {"prime": {"example_id": 2**70, "prime": {"rollout": 0}, "reward": math.nan}}
+    agent = {"name": "a", "version": "1", "model_name": "../../x"}
+    told = {"schema_version": "ATIF-v1.6", "agent": agent, "steps": [step], "extra": extra}
+    write(tmp_path / "log" / "a.json", told)
+    done = prime("eval", "import", "log", "--name", "../../y", "-o", "json", cwd=tmp_path).ok()
+    assert done.json["counts"]["errored"] == 1
+    assert Path(done.json["path"]).resolve().is_relative_to(tmp_path / "outputs" / "evals")
+    record = json.loads((Path(done.json["path"]) / "metadata.json").read_text("utf-8"))
+    assert record["prime_import"]["log"] == "log"
+
+
 def trial(name: str, **more: Any) -> dict[str, Any]:
     return {"task_name": name, "trial_name": f"{name}__x", "source": "bench"} | more
 
@@ -86,7 +100,8 @@ def test_the_trials_of_a_job_are_rollouts_of_their_tasks(tmp_path: Path) -> None
     write(tmp_path / "1" / "result.json", trial("b", **rewards))
     write(tmp_path / "1" / "agent" / "trajectory.json", talk)
     write(tmp_path / "2" / "result.json", trial("b", exception_info=failed))
-    write(tmp_path / "3" / "result.json", trial("a"))
+    none = {"verifier_result": {"rewards": {"reward": math.nan}}}
+    write(tmp_path / "3" / "result.json", trial("a", **none))
     found = read_trajectories(tmp_path, None)
     assert found is not None
     first, late, unscored = found.rows
