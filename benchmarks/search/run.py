@@ -24,7 +24,7 @@ def main() -> None:
             began = time.monotonic()
             command = (sys.executable, "-m", "prime_cli", "eval", "search", *words, str(run.path))
             done = subprocess.run(
-                [*command, "-o", "plain"], check=True, capture_output=True, text=True
+                [*command, "-o", "plain"], check=True, capture_output=True, encoding="utf-8"
             )
             print(f"{' '.join(words):32} {time.monotonic() - began:6.2f} s  {done.stdout.strip()}")
 

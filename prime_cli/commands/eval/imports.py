@@ -25,7 +25,7 @@ def import_log(
         typer.Option("--scorer", help="The score that is the reward.", show_default="the first"),
     ] = None,
 ) -> None:
-    """Import a run of another tool, to view, compare, gate, export and push.
+    """Import a run of another tool.
 
     Reads logs of inspect_ai, by inspect_ai itself, which uv installs beside, and folders of trials
     of Harbor or of trajectories (ATIF). What such a log lacks and what was chosen of it is kept in

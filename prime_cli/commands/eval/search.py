@@ -8,7 +8,7 @@ import typer
 from prime_cli.commands.options import local_options, open_session
 from prime_cli.core.errors import UsageError
 from prime_cli.core.formatting import pluralize
-from prime_cli.evals.viewer.text_hits import Part, WantedText, require_text, search_runs
+from prime_cli.evals.viewer.text_hits import SearchPart, WantedText, require_text, search_runs
 from prime_cli.runs.listing import RunRoots, find_run, list_runs
 from prime_cli.runs.saved_run import open_run
 
@@ -24,7 +24,7 @@ def search(
         typer.Argument(metavar="[RUN…]", help="Runs by id or folder.", show_default="all here"),
     ] = None,
     within: Annotated[
-        list[Part] | None,
+        list[SearchPart] | None,
         typer.Option("--in", help="Where; repeatable.", show_default="everywhere"),
     ] = None,
     regex: Annotated[
@@ -54,7 +54,7 @@ def search(
     See also: `prime eval show`, `prime eval view`, `prime eval list`.
     """
     session = open_session(ctx)
-    wanted = WantedText(text, regex, ignore_case, frozenset(within or Part))
+    wanted = WantedText(text, regex, ignore_case, frozenset(within or SearchPart))
     require_text(wanted)
 
     def skip(path: Path, error: UsageError) -> None:

@@ -36,7 +36,7 @@ class ForeignRun:
     notes: tuple[str, ...]
 
 
-class Source(msgspec.Struct, frozen=True):
+class ImportSource(msgspec.Struct, frozen=True):
     """What is imported, and how: kept as `prime_import` in metadata.json, with form and notes.
 
     `log` is its name, without the folders of this machine.
@@ -64,13 +64,13 @@ def digest_of(path: Path) -> str:
     return hashlib.sha256(msgspec.json.encode(names)).hexdigest()
 
 
-def imported_before(source: Source, cwd: Path) -> SavedRun | None:
+def imported_before(source: ImportSource, cwd: Path) -> SavedRun | None:
     """The run that an earlier import of `source` made."""
     found = (cwd / "outputs" / "evals").glob(f"*/{source.run_id}/metadata.json")
     return next((open_run(path.parent) for path in found), None)
 
 
-def write_run(foreign: ForeignRun, source: Source, cwd: Path, task: Task) -> SavedRun:
+def write_run(foreign: ForeignRun, source: ImportSource, cwd: Path, task: Task) -> SavedRun:
     """Write the run below `cwd`, whole or not at all; raises StorageFailed."""
     told = foreign.told | ({"env_id": source.name} if source.name else {})
     group = runs_folder(told["env_id"], told["model"], cwd, "outputs")

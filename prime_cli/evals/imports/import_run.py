@@ -9,7 +9,7 @@ from prime_cli.core.errors import NotFound, UsageError
 from prime_cli.core.progress import Progress, Task
 from prime_cli.evals.imports.foreign import (
     ForeignRun,
-    Source,
+    ImportSource,
     digest_of,
     imported_before,
     write_run,
@@ -42,7 +42,7 @@ def import_run(
     """
     if not path.exists():
         raise NotFound(f"{path} does not exist")
-    source = Source(path.absolute().name, digest_of(path), name, scorer)
+    source = ImportSource(path.absolute().name, digest_of(path), name, scorer)
     known = imported_before(source, cwd)
     if known is not None:
         return Imported(known, is_known=True)

@@ -29,7 +29,7 @@ _AROUND = 40
 """Characters of a snippet on either side of the text."""
 
 
-class Part(StrEnum):
+class SearchPart(StrEnum):
     """What of a rollout is searched: `answers` of the model, with what it thinks; `prompts`, with
     all else that it is told and the expected answer; `tools` called, with their results; `errors`.
     """
@@ -48,7 +48,7 @@ class Hit(msgspec.Struct, frozen=True):
 
     run_id: str
     rollout: str
-    part: Part
+    part: SearchPart
     said_by: str
     snippet: str
     path: str
@@ -70,7 +70,7 @@ class WantedText:
     text: str
     is_regex: bool = False
     ignore_case: bool = False
-    parts: frozenset[Part] = frozenset(Part)
+    parts: frozenset[SearchPart] = frozenset(SearchPart)
 
     @cached_property
     def pattern(self) -> re.Pattern[str]:
@@ -175,12 +175,12 @@ def _number_at(index: RunIndex, offset: int, likely: int) -> int:
     return bisect_right(range(len(index)), offset, key=lambda n: index.entries[n].offset) - 1
 
 
-def _blocks(row: Row) -> Iterator[tuple[Part, Block]]:
+def _blocks(row: Row) -> Iterator[tuple[SearchPart, Block]]:
     for block in message_blocks(row.prompt):
-        yield _part_of(block[0], Part.PROMPTS), block
+        yield _part_of(block[0], SearchPart.PROMPTS), block
     for said in (row.completion, *(row.state.get("branches") or ())):
         for block in message_blocks(said):
-            yield _part_of(block[0], Part.ANSWERS), block
+            yield _part_of(block[0], SearchPart.ANSWERS), block
     # What follows the messages: the expected answer and the error.
     rest = msgspec.structs.replace(row, prompt=None, completion=None, metrics={})
     for label, text in transcript(rest):
@@ -188,16 +188,16 @@ def _blocks(row: Row) -> Iterator[tuple[Part, Block]]:
             yield _BESIDE[label], (label, text)
 
 
-_BESIDE = {"answer": Part.PROMPTS, "error": Part.ERRORS, "traceback": Part.ERRORS}
+_BESIDE = {"answer": SearchPart.PROMPTS, "error": SearchPart.ERRORS, "traceback": SearchPart.ERRORS}
 
 
-def _part_of(label: str, text: Part) -> Part:
+def _part_of(label: str, text: SearchPart) -> SearchPart:
     """The part of a message; a `text` without a role is the prompt or the answer as a whole."""
     if label == "tool" or label.endswith(" calls"):
-        return Part.TOOLS
+        return SearchPart.TOOLS
     if label == "text":
         return text
-    return Part.ANSWERS if label.startswith("assistant") else Part.PROMPTS
+    return SearchPart.ANSWERS if label.startswith("assistant") else SearchPart.PROMPTS
 
 
 def _snippet(text: str, found: re.Match[str]) -> str:
