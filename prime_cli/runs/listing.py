@@ -2,7 +2,7 @@
 
 import glob
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -71,18 +71,23 @@ class RunRoots:
 HERE = RunRoots()
 
 
-def list_runs(cwd: Path, roots: RunRoots = HERE) -> list[RunItem]:
+def list_runs(
+    cwd: Path, roots: RunRoots = HERE, skipped: Callable[[Path, UsageError], None] | None = None
+) -> list[RunItem]:
     """Runs under `outputs/evals` and `environments/*/outputs/evals` of `cwd`, newest first.
 
     Those of the v1 evaluator are in `outputs` itself. Reads only the small files, and skips folders
-    it cannot parse.
+    it cannot parse; `skipped` is called with those that are damaged.
     """
     items = []
     for path in _run_folders(cwd, roots):
         try:
             items.append(_item(open_run(path)))
-        except (NotFound, UsageError):
+        except NotFound:
             continue
+        except UsageError as error:
+            if skipped is not None:
+                skipped(path, error)
     return sorted(items, key=lambda item: _moment(item.date), reverse=True)
 
 

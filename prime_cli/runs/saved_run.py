@@ -23,7 +23,7 @@ from prime_cli.runs.rows import AskedAgain, Row
 from prime_cli.runs.run_index import ResultsIndex, RunIndex, TracesIndex, index_journal
 from prime_cli.runs.spending import Spending, read_charges
 from prime_cli.runs.statistics.reducers import Reducer
-from prime_cli.runs.summary import EnvironmentFacts, Summary, score
+from prime_cli.runs.summary import IMPORT_KEY, EnvironmentFacts, Summary, score
 from prime_cli.runs.tally import Tally
 from prime_cli.runs.v1_reader import read_settings
 from prime_cli.runs.vf_eval_reader import read_metadata
@@ -57,11 +57,19 @@ class SavedRun:
         """The rollouts that it has when first asked, each read on demand; raises UsageError."""
         if self.earlier is not None:
             return self.earlier.renewed()
+        path = self.rollouts_file
         if self.manifest is not None:
-            return index_journal(self.folder.journal)
-        if not self.folder.results.is_file():
-            return TracesIndex(self.folder.traces)
-        return ResultsIndex(self.folder.results, self.official or {})
+            return index_journal(path)
+        if path == self.folder.traces:
+            return TracesIndex(path)
+        return ResultsIndex(path, self.official or {})
+
+    @property
+    def rollouts_file(self) -> Path:
+        """The file of lines whose positions the index has."""
+        if self.manifest is not None:
+            return self.folder.journal
+        return self.folder.results if self.folder.results.is_file() else self.folder.traces
 
     def asked_again(self) -> AskedAgain | None:
         """The rollouts whose model was asked more than once; None for runs of other tools."""
@@ -221,7 +229,13 @@ def _official_summary(
         rollouts=scores.rollouts,
         errors=scores.errors,
         reduced=scores.reduced,
+        imported=_imported(metadata.get(IMPORT_KEY)),
     )
+
+
+def _imported(record: object) -> tuple[str, ...]:
+    notes = record.get("notes") if isinstance(record, dict) else None
+    return tuple(map(str, notes)) if isinstance(notes, list) else ()
 
 
 def official_date(folder: RunFolder, metadata: Mapping[str, Any]) -> str:

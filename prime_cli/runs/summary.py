@@ -14,6 +14,9 @@ from prime_cli.runs.statistics.reducers import Reduced, Reducer, reduce, usual_r
 from prime_cli.runs.tally import Tally
 from prime_cli.runtime.protocol import AgentInfo
 
+IMPORT_KEY = "prime_import"
+"""The key in metadata.json of a run that was imported: its source, and notes about it."""
+
 
 class EnvironmentFacts(msgspec.Struct, frozen=True):
     """What was evaluated; `sha256` is that of the wheel.
@@ -92,7 +95,8 @@ class Summary(msgspec.Struct, frozen=True):
     rollouts whose model was asked more than once, `on_resume` what a resume does with those that
     ended in an error; both are null for runs of other tools. `reduced` holds pass@k and the like,
     if rewards are 0 and 1 or it was requested. `shard` is `I/N` for a part of a run, whose
-    `num_examples` are those of the whole.
+    `num_examples` are those of the whole. `imported` has what the log of another tool lacks, and
+    what was chosen of it.
     """
 
     run_id: str
@@ -121,6 +125,7 @@ class Summary(msgspec.Struct, frozen=True):
     on_resume: OnResume | None = None
     reduced: list[Reduced] = []
     shard: str | None = None
+    imported: tuple[str, ...] = ()
 
     @property
     def asked_again_words(self) -> str:

@@ -165,8 +165,12 @@ def _failure(error: object) -> Failure | None:
         return Failure("environment", "Error", str(error))
     message = error.get("error_chain_str") or error.get("message") or ""
     kind = str(error.get("error") or error.get("type") or "Error")
+    words, trace = str(message).removeprefix(f"{kind}: "), error.get("traceback")
     return Failure(
-        str(error.get("class") or "environment"), kind, str(message).removeprefix(f"{kind}: ")
+        str(error.get("class") or "environment"),
+        kind,
+        words,
+        traceback=trace if isinstance(trace, str) else None,
     )
 
 

@@ -56,3 +56,13 @@ def save_run(cwd: Path, *rows: Row, **manifest: Any) -> RunFolder:
         for row in rows:
             journal.append(row)
     return folder
+
+
+def save_trajectory(folder: Path) -> Path:
+    """The folder of a rollout as another tool writes it, in ATIF."""
+    step = {"step_id": 1, "source": "user", "message": "Hello"}
+    agent = {"name": "some", "version": "1"}
+    folder.mkdir(parents=True)
+    written = msgspec.json.encode({"schema_version": "ATIF-v1.6", "agent": agent, "steps": [step]})
+    (folder / "trajectory.json").write_bytes(written)
+    return folder

@@ -135,6 +135,8 @@ BARS = {
     ("evals/rerun/upstream_traces.py", "Scoring "): _V1,
     ("runs/export/exports.py", "Exporting"): _RUNS,
     ("evals/shards/merge.py", "Merging the parts"): _RUNS,
+    ("evals/imports/import_run.py", "Importing"): _RUNS,
+    ("evals/viewer/text_hits.py", "Searching"): _RUNS,
     ("evals/execution/run.py", "title"): _RUN,
     ("evals/sharing/download.py", "Fetching "): _RUNS,
     ("evals/suites/suite_run.py", "self._label"): _CHECKS,

@@ -19,7 +19,7 @@ from tests.helpers.wheelhouse import package, wheelhouse
 from tests.helpers.wild import write_project
 from tests.models.serving.scripted_engine import install_engine
 from tests.runs.rows import row
-from tests.runs.saving import save_parts, save_run
+from tests.runs.saving import save_parts, save_run, save_trajectory
 from tests.screens.watching import CURSOR_SHOWN, lines, watch
 
 __all__ = ["wheelhouse"]
@@ -101,10 +101,13 @@ def test_what_is_done_with_runs_is_shown(box: Path) -> None:
         *("eval", "get", evaluation, "--save", "--force"), cwd=box, shown=f"Fetching {evaluation}"
     )
     watch("eval", "show", two, cwd=box, shown=f"Reading {two}")
+    watch("eval", "search", "a", cwd=box, shown="Searching", columns=40)
     watch("eval", "gate", two, "--fail-under", "0.1", cwd=box, shown=f"Reading {two}")
     watch("eval", "compare", one, two, cwd=box, shown="Comparing", columns=40)
     watch("eval", "power", one, "-d", "0.1", "--icc", "0.5", cwd=box, shown="Planning", columns=40)
     watch("eval", "export", one, "--force", cwd=box, shown="Exporting", columns=40)
+    save_trajectory(box / "log")
+    watch("eval", "import", "log", cwd=box, shown="Importing", columns=40)
     save_parts(box / "parts", 2)
     watch("eval", "merge", "parts", cwd=box, shown="Merging the parts", columns=40)
 

@@ -14,11 +14,13 @@ app = group(
         ),
         "show": (f"{_HERE}.show:show", "Show a saved evaluation."),
         "view": (f"{_HERE}.show:view", "Browse saved evaluations in a full-screen viewer."),
+        "search": (f"{_HERE}.search:search", "Search the rollouts of saved evaluations."),
         "rerun": (f"{_HERE}.rerun:rerun", "Repeat a run exactly."),
         "rescore": (
             f"{_HERE}.rerun:rescore",
             "Score the saved rollouts of a run again.",
         ),
+        "import": (f"{_HERE}.imports:import_log", "Import a run of another tool."),
         "merge": (f"{_HERE}.merge:merge", "Merge the parts of an evaluation into one run."),
         "compare": (f"{_HERE}.compare:compare", "Test whether runs differ significantly."),
         "power": (
@@ -46,6 +48,6 @@ app = group(
     panels={
         "Repeat": "rerun rescore merge",
         "Statistics and limits": "power gate leaderboard prices",
-        "Share": "export push get samples logs delete",
+        "Share": "import export push get samples logs delete",
     },
 )

@@ -46,7 +46,7 @@ def export(
         typer.Option(
             "--out",
             "-O",
-            help="The file, or the folder for hf and verifiers.",
+            help="The file, or the folder for hf, verifiers and atif.",
             show_default="by run",
         ),
     ] = None,
@@ -78,7 +78,8 @@ def export(
     rollout; hf is a folder of Parquet with a card, for the Hugging Face Hub; sft has a line of JSON
     for each conversation without an error, for `prime train --sft`, TRL and prime-rl. Runs of
     vf-eval can be exported too. verifiers is a folder as vf-eval writes it, for `vf-replay`; the
-    run's environment is loaded for it, without a model.
+    run's environment is loaded for it, without a model. atif is a folder of trajectories as Harbor
+    has them, one for each rollout.
 
     \b
     Example:

@@ -105,6 +105,7 @@ def _errors(summary: Summary) -> list[tuple[str, str]]:
         (f"{error.kind} error", f"{error.count:,} x {error.type}: {shorten(error.message)}")
         for error in summary.errors
     ]
+    lines.extend(("Imported", note) for note in summary.imported)
     lines.extend(("Withheld", f"{each.sentence}: {each.hint}") for each in summary.withheld)
     if summary.warned:
         count = pluralize(len(summary.warned), "warning")

@@ -94,16 +94,21 @@ class LineCondition(Protocol):
 
 
 class TextSearch:
-    """Finds `text` in rows; most lines are ruled out without decoding them."""
+    """Finds `text` in rows; most lines are ruled out without decoding them.
 
-    def __init__(self, text: str) -> None:
+    Without `ignore_case` also those that have it only in another case.
+    """
+
+    def __init__(self, text: str, *, ignore_case: bool = True) -> None:
         self._wanted = text.casefold()
+        self._ignore_case = ignore_case
         # Writers of JSON differ in how they escape other letters: those lines are decoded.
         plain = text.isascii() and text.isprintable()
-        self._needle = json.dumps(text)[1:-1].lower().encode() if plain else None
+        escaped = json.dumps(text.lower() if ignore_case else text)[1:-1]
+        self._needle = escaped.encode() if plain else None
 
     def may_hold(self, line: bytes) -> bool:
-        return self._needle is None or self._needle in line.lower()
+        return self._needle is None or self._needle in (line.lower() if self._ignore_case else line)
 
     def holds(self, row: Row) -> bool:
         """Whether `row` has the text in its messages, answer, error or other values."""

@@ -15,15 +15,16 @@ from prime_cli.runs.export.page import MOST_TRANSCRIPTS, write_page
 from prime_cli.runs.export.records import find_columns, write_spreadsheet
 from prime_cli.runs.export.sft import Chosen, Selection, write_rows
 from prime_cli.runs.export.text import facts_of
+from prime_cli.runs.export.trajectories import write_trajectories
 from prime_cli.runs.rows import Row
 from prime_cli.runs.saved_run import SavedRun
 from prime_cli.runs.summary import Summary
 
 
 class Format(StrEnum):
-    """Forms of an export; a `hf` is a folder, and so is one for `verifiers`.
+    """Forms of an export; a `hf` is a folder, and so are those of `verifiers` and `atif`.
 
-    The latter is written by `evals.rerun.traces`, as it needs the environment.
+    That of `verifiers` is written by `evals.rerun.traces`, as it needs the environment.
     """
 
     HTML = "html"
@@ -31,17 +32,18 @@ class Format(StrEnum):
     HF = "hf"
     SFT = "sft"
     VERIFIERS = "verifiers"
+    ATIF = "atif"
 
     @property
     def is_folder(self) -> bool:
         """Whether it is more than one file."""
-        return self in (Format.HF, Format.VERIFIERS)
+        return self in (Format.HF, Format.VERIFIERS, Format.ATIF)
 
 
 class Export(msgspec.Struct, frozen=True):
     """A written export. `transcripts` counts complete ones; `bytes` is the size on disk.
 
-    With `sft`, a `selection` says which rollouts are in it.
+    With `sft` and `atif`, a `selection` says which rollouts are in it.
     """
 
     run_id: str
@@ -101,12 +103,15 @@ def export_run(
     check_place(out, form, force=force)
     summary = saved.summary()
     finished = summary.counts.scored + summary.counts.errored
-    passes = 1 if form is Format.HTML else 2
+    passes = 1 if form in (Format.HTML, Format.ATIF) else 2
     with progress.task("Exporting", total=passes * finished, unit="rollouts") as task:
         source = _Source(saved, summary, task, most_transcripts)
         selection = None
-        if form is Format.SFT:
-            selection, size = _training_rows(source, out, chosen or Chosen())
+        if form in (Format.SFT, Format.ATIF):
+            if form is Format.SFT:
+                selection, size = _training_rows(source, out, chosen or Chosen())
+            else:
+                selection, size = write_trajectories(out, source.rows(), summary)
             transcripts = selection.rollouts
         else:
             transcripts, size = _WRITERS[form](source, out)

@@ -38,12 +38,14 @@ class Selection(msgspec.Struct, frozen=True):
     """What came of it: `rows` of `rollouts`; how many were `dropped`, by the reason.
 
     In `ties` examples several rollouts have the highest reward: the first of them was taken.
+    `lost` counts the rollouts that are written without something, by what it is.
     """
 
     rows: int
     rollouts: int
     dropped: dict[str, int] = {}
     ties: int = 0
+    lost: dict[str, int] = {}
 
     @property
     def words(self) -> str:
@@ -52,6 +54,9 @@ class Selection(msgspec.Struct, frozen=True):
         if self.dropped:
             left = ", ".join(f"{count:,} {why}" for why, count in self.dropped.items())
             said.append(f"left out: {left}")
+        if self.lost:
+            lost = ", ".join(f"{what} of {count:,}" for what, count in self.lost.items())
+            said.append(f"not written: {lost}")
         if self.ties:
             named = pluralize(self.ties, "example")
             said.append(f"the first of several best ones in {named}")

@@ -269,10 +269,12 @@ ENTRIES: dict[str, tuple[Entry, ...]] = {
         Entry("eval show {run} --rollout 1.0", wrong="eval show {run} --rollout 7.7"),
         Entry("eval show {run} --errors"),
     ),
+    "prime eval search": (Entry("eval search a {run}", wrong="eval search a no-such-run"),),
     "prime eval rerun": (Entry("eval rerun {made}", wrong="eval rerun no-such-run", slow=True),),
     "prime eval rescore": (
         Entry("eval rescore {made}", wrong="eval rescore no-such-run", slow=True),
     ),
+    "prime eval import": (Entry("eval import log", wrong="eval import no-such", changes=True),),
     "prime eval merge": (Entry("eval merge parts", wrong="eval merge no-such-run", changes=True),),
     "prime eval compare": (
         Entry("eval compare {run} {other}", wrong="eval compare {run} no-such-run"),

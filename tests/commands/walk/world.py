@@ -41,7 +41,7 @@ from tests.helpers.machines import Machines
 from tests.helpers.teams import create_team
 from tests.helpers.wild import Shape, write_project, write_wheel
 from tests.runs.rows import row
-from tests.runs.saving import save_parts, save_run
+from tests.runs.saving import save_parts, save_run, save_trajectory
 
 SERVED_URL = "https://hub.example.org"
 SECRET = "secret-planted-on-the-hub"
@@ -150,6 +150,7 @@ def make_world(root: Path) -> World:
         for reward in (0.0, 1.0)
     ]
     save_parts(world.here / "parts", 2)
+    save_trajectory(world.here / "log")
     data = world.served_data()
     made = invite(data, _OPERATOR, NewInvitation(team="lab"))
     key = issue_key(data, _OPERATOR, "ada", scope="admin").key

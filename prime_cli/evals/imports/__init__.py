@@ -1,0 +1,1 @@
+"""Runs of other tools, made folders of runs that every command reads."""
