@@ -72,15 +72,18 @@ def resolve_config(
             f"{completed.last_lines()}"
         ) from error
     if "error" in answer:
-        raise _refused(answer["error"], answer["field"], interpreter.verifiers)
+        raise _refused(answer, interpreter.verifiers)
     return ResolvedConfig(interpreter.verifiers, answer["config"], answer["given"])
 
 
-def _refused(reason: str, field: str, verifiers: str) -> UsageError:
-    release = _RELEASES.get(field.partition(".")[0])
+def _refused(answer: Mapping[str, Any], verifiers: str) -> UsageError:
+    release = _RELEASES.get(answer["field"].partition(".")[0])
     hint = "`prime eval run ENVIRONMENT --dry-run` shows the configuration of the environment"
     if release is not None and not verifiers.startswith(f"{release}."):
         hint = f"verifiers {release} has it: `--verifiers '=={release}.*'`"
+    if answer["roles"]:
+        flags = ", ".join(f"`--env.{role.replace('_', '-')}`" for role in answer["roles"])
+        hint = f"the roles of this environment are {flags}"
     return UsageError(
-        f"verifiers {verifiers} refuses the configuration: {reason.strip()}", hint=hint
+        f"verifiers {verifiers} refuses the configuration: {answer['error'].strip()}", hint=hint
     )
