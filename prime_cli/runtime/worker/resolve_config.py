@@ -137,9 +137,13 @@ def forget_default_runtimes(config: Any, given: "dict[str, Any]", words: "list[s
 
 def default_runtimes(env: Any) -> "dict[str, Any]":
     """{name of an agent: its runtime by default} in a class of configurations of environments."""
+    from verifiers.v1.configs.agent import AgentConfig
+
     fields = env.model_fields.items()
     defaults = {name: field.get_default(call_default_factory=True) for name, field in fields}
-    return {name: usual.runtime for name, usual in defaults.items() if hasattr(usual, "runtime")}
+    return {
+        name: usual.runtime for name, usual in defaults.items() if isinstance(usual, AgentConfig)
+    }
 
 
 if __name__ == "__main__":
