@@ -16,6 +16,7 @@ from prime_cli.runtime.isolation.sandbox import NamespaceSandbox
 from prime_cli.runtime.variables import Variables
 
 _SCRIPT = Path(__file__).parent / "worker" / "resolve_config.py"
+_INFERENCE_URL = "PRIME_INFERENCE_URL"
 _SECONDS = 600
 _LARGEST = 100_000
 """Linux passes an argument of at most 128 KiB."""
@@ -57,7 +58,8 @@ def resolve_config(
     if len(request) > _LARGEST:
         raise UsageError(f"The configuration is longer than {_LARGEST:,} characters")
     command = [str(interpreter.python), "-I", str(_SCRIPT), request]
-    env = {**STAND_INS, **variables.given}
+    # The script drops this one, which must not be an address that the user has set.
+    env = {**STAND_INS, **variables.given, _INFERENCE_URL: STAND_INS[_INFERENCE_URL]}
     inside: AbstractContextManager[Wrapped] = nullcontext(Wrapped(command))
     if sandbox is not None:
         inside, env = sandbox.wrap(command), sandbox.variables(env)

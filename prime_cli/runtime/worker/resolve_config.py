@@ -60,14 +60,28 @@ def resolve(request: "dict[str, Any]") -> "dict[str, Any]":
             path.write_text(request["files"][name], encoding="utf-8", newline="\n")
         words = [str(paths.get(word, word)) for word in request["words"]]
         config = parse(["--env.taskset.id", request["module"], *words])
-    whole = config.model_dump(mode="json")
-    given = config.model_dump(mode="json", exclude_unset=True)
+    whole = without_stand_ins(config.model_dump(mode="json"))
+    given = without_stand_ins(config.model_dump(mode="json", exclude_unset=True))
     forget_default_runtimes(config, given, request["words"])
     for name in default_runtimes(type(config.env)):
         is_chosen = "runtime" in (given.get("env", {}).get(name) or {})
         if not is_chosen and whole["env"][name]["runtime"]["type"] == "prime":
             whole["env"][name]["runtime"] = {"type": "subprocess"}
     return {"config": whole, "given": given}
+
+
+def without_stand_ins(values: Any) -> Any:
+    """`values` without addresses that verifiers took from the environment and no word set.
+
+    A config of a client sets its address after it is read, so that it counts as given.
+    """
+    if isinstance(values, list):
+        return [without_stand_ins(each) for each in values]
+    if not isinstance(values, dict):
+        return values
+    nowhere = os.environ.get("PRIME_INFERENCE_URL")
+    kept = {name: each for name, each in values.items() if name != "base_url" or each != nowhere}
+    return {name: without_stand_ins(each) for name, each in kept.items()}
 
 
 def parse(words: "list[str]") -> Any:

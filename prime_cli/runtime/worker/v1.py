@@ -35,10 +35,6 @@ class V1:
         settle(spec)
         self._saved = None if spec.saved is None else SavedRollouts(spec.saved)
         self._config, agents = v1_config.build(spec)
-        self.harness = v1_config.describe(agents)
-        self.agents = v1_config.to_dicts(agents)
-        self._by_process = any(not agent.in_process for agent in agents)
-        self._prepared_here = v1_config.local_agents(agents)
         try:
             self.environment = loaders.load_environment(self._config)
             self.examples: Examples = dict(enumerate(self._read_tasks()))
@@ -46,6 +42,11 @@ class V1:
             raise
         except BaseException as error:
             raise failures.StageFailed("load", error) from error
+        agents = v1_config.as_loaded(agents, self.environment.config)
+        self.harness = v1_config.describe(agents)
+        self.agents = v1_config.to_dicts(agents)
+        self._by_process = any(not agent.in_process for agent in agents)
+        self._prepared_here = v1_config.local_agents(agents)
         for kind in {type(task) for task in self.examples.values()}:
             limit_scoring(kind, spec.score_s, ("score",))
         self.lanes = spec.concurrency
