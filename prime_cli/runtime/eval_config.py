@@ -53,6 +53,7 @@ def resolve_config(
             "files": files,
             "withheld": [*variables.secret],
             "left_out": [*variables.others],
+            "nowhere": STAND_INS[_INFERENCE_URL],
         }
     )
     if len(request) > _LARGEST:

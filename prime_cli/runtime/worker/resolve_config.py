@@ -1,11 +1,11 @@
 """Run by an environment's interpreter: the configuration that verifiers' own evaluator would run.
 
 One argument: JSON {"module": import name, "words": [...], "files": {name: its JSON}, "withheld":
-[], "left_out": []}, `words` being those after `vf-eval MODULE`, with `files` behind each `@`. The
-last line on the first stdout is JSON: {"config": the whole configuration, with agents on this
-machine where no runtime was chosen, "given": what the words and files set of it} or {"error": what
-verifiers says, "field": the path that it is about, "roles": those that the environment has, if the
-path names another one}.
+[], "left_out": [], "nowhere": the address of clients for which none is set}, `words` being those
+after `vf-eval MODULE`, with `files` behind each `@`. The last line on the first stdout is JSON:
+{"config": the whole configuration, with agents on this machine where no runtime was chosen,
+"given": what the words and files set of it} or {"error": what verifiers says, "field": the path
+that it is about, "roles": those that the environment has, if the path names another one}.
 """
 
 import importlib
@@ -60,8 +60,8 @@ def resolve(request: "dict[str, Any]") -> "dict[str, Any]":
             path.write_text(request["files"][name], encoding="utf-8", newline="\n")
         words = [str(paths.get(word, word)) for word in request["words"]]
         config = parse(["--env.taskset.id", request["module"], *words])
-    whole = without_stand_ins(config.model_dump(mode="json"))
-    given = without_stand_ins(config.model_dump(mode="json", exclude_unset=True))
+    whole = without(request["nowhere"], config.model_dump(mode="json"))
+    given = without(request["nowhere"], config.model_dump(mode="json", exclude_unset=True))
     forget_default_runtimes(config, given, request["words"])
     for name in default_runtimes(type(config.env)):
         is_chosen = "runtime" in (given.get("env", {}).get(name) or {})
@@ -70,18 +70,17 @@ def resolve(request: "dict[str, Any]") -> "dict[str, Any]":
     return {"config": whole, "given": given}
 
 
-def without_stand_ins(values: Any) -> Any:
-    """`values` without addresses that verifiers took from the environment and no word set.
+def without(address: str, values: Any) -> Any:
+    """`values` where no `base_url` is `address`, which verifiers took from its environment.
 
     A config of a client sets its address after it is read, so that it counts as given.
     """
     if isinstance(values, list):
-        return [without_stand_ins(each) for each in values]
+        return [without(address, each) for each in values]
     if not isinstance(values, dict):
         return values
-    nowhere = os.environ.get("PRIME_INFERENCE_URL")
-    kept = {name: each for name, each in values.items() if name != "base_url" or each != nowhere}
-    return {name: without_stand_ins(each) for name, each in kept.items()}
+    kept = {name: each for name, each in values.items() if (name, each) != ("base_url", address)}
+    return {name: without(address, each) for name, each in kept.items()}
 
 
 def parse(words: "list[str]") -> Any:
