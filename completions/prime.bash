@@ -1213,12 +1213,12 @@ _prime_offers() {
     'prime config path --output'|'prime config path -o') offers='table plain json jsonl' ;;
     'prime config import --storage') offers='auto keyring file' ;;
     'prime config import --output'|'prime config import -o') offers='table plain json jsonl' ;;
-    'prime cache list --kind') offers='interpreters engines wheels locks bundles records responses sandbox builds' ;;
+    'prime cache list --kind') offers='interpreters engines wheels locks bundles records configurations responses sandbox builds' ;;
     'prime cache list --output'|'prime cache list -o') offers='table plain json jsonl' ;;
     'prime cache prune --older-than') offers='' ;;
-    'prime cache prune --kind') offers='interpreters engines wheels locks bundles records responses sandbox builds' ;;
+    'prime cache prune --kind') offers='interpreters engines wheels locks bundles records configurations responses sandbox builds' ;;
     'prime cache prune --output'|'prime cache prune -o') offers='table plain json jsonl' ;;
-    'prime cache verify --kind') offers='interpreters engines wheels locks bundles records responses sandbox builds' ;;
+    'prime cache verify --kind') offers='interpreters engines wheels locks bundles records configurations responses sandbox builds' ;;
     'prime cache verify --output'|'prime cache verify -o') offers='table plain json jsonl' ;;
     'prime doctor --output'|'prime doctor -o') offers='table plain json jsonl' ;;
     'prime doctor --context') offers='local prime @contexts' ;;

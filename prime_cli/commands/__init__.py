@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from prime_cli import __version__
-from prime_cli.commands.base import group, long_name
+from prime_cli.commands.base import group, help_command, long_name
 from prime_cli.commands.options import CONTEXT, OutputMode, common_options
 from prime_cli.core.errors import ExitCode, UsageError
 from prime_cli.session import Session
@@ -167,12 +167,13 @@ def _explain(error: Any, argv: list[str]) -> int:
     if type(error).__name__ == "NoArgsIsHelpError":
         typer.echo(error.format_message(), err=True)
         return ExitCode.USAGE
-    hint = f"see `{path} --help`"
+    hint = f"see `{_help_for(error, path)}`"
     unknown = getattr(error, "option_name", None)
     if unknown and hasattr(error, "possibilities"):
         from prime_cli.commands.suggestions import unknown_option
 
-        raise unknown_option(error.ctx, path, unknown, argv) from error
+        hint = f"see `{help_command(error.ctx)}`"
+        raise unknown_option(error.ctx, path, unknown, argv, hint) from error
     if type(error).__name__ == "MissingParameter":
         raise UsageError(f"`{path}` needs {_wanted(error)}", hint=hint) from error
     if _EXTRA.search(error.format_message()):
@@ -183,6 +184,14 @@ def _explain(error: Any, argv: list[str]) -> int:
             raise official from error
     meant = _value_meant(error) or _command_meant(error.ctx)
     raise UsageError(_reworded(error), hint=meant or hint) from error
+
+
+def _help_for(error: Any, path: str) -> str:
+    """The help that lists the option which an error of Typer's is about."""
+    parameter, name = getattr(error, "param", None), getattr(error, "option_name", None)
+    if parameter is not None and _is_option(parameter):
+        name = long_name(parameter)
+    return help_command(error.ctx, name) if error.ctx and name else f"{path} --help"
 
 
 def _value_meant(error: Any) -> str | None:

@@ -1,6 +1,7 @@
 """Base classes of commands and groups; a group imports a command only when it is run."""
 
 import os
+import re
 from collections.abc import Callable, Iterator, Sequence
 from importlib import import_module
 from itertools import zip_longest
@@ -28,7 +29,22 @@ class Command(TyperCommand):
             ctx.meta[_ALL], args = True, ["--help"]
         args = list(_with_empty_values(args, self._optional()))
         _refuse_empty(self, ctx, args)
+        ctx.meta[_WORDS] = list(args)
         return super().parse_args(ctx, args)
+
+    def format_epilog(self, ctx: Any, formatter: Any) -> None:
+        """End with what the command's `add_help` says of the words that were given."""
+        super().format_epilog(ctx, formatter)
+        find = getattr(self.callback, "add_help", None)
+        if find is None or _WORDS not in ctx.meta:
+            return
+        given, _, _ = self.make_parser(ctx).parse_args(args=ctx.meta[_WORDS])
+        title, rows = find(given) or ("", [])
+        if rows:
+            with formatter.section(title):
+                formatter.write_dl(rows)
+        elif title:
+            formatter.write(f"\n{title}\n")
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Many options are listed below the headings of their panels.
@@ -37,7 +53,7 @@ class Command(TyperCommand):
         """
         records = [(each, each.get_help_record(ctx)) for each in self.get_params(ctx)]
         options = [
-            (getattr(each, "rich_help_panel", None), *record)
+            (_panel(each), *record)
             for each, record in records
             if record is not None and each.param_type_name == "option"
         ]
@@ -73,7 +89,7 @@ class Command(TyperCommand):
             return super().invoke(ctx)
         except UsageError as error:
             if error.hint is None and "`-" in error.message:
-                error.hint = f"see `{ctx.command_path} --help`"
+                error.hint = f"see `{help_command(ctx, *_NAMED.findall(error.message))}`"
             raise
 
     def _optional(self) -> dict[str, str]:
@@ -142,6 +158,10 @@ _NUMBERS = {"int": "N", "int range": "N", "float": "NUMBER", "float range": "NUM
 _GROUP_OPTIONS = ("-h", "--help", "--plain")
 _ALL = "prime.all_options"
 """Where a context's `meta` says that the help lists all options."""
+_WORDS = "prime.words"
+"""Where it has the words of the command, which its help may be about."""
+_NAMED = re.compile(r"`(--?[a-zA-Z][\w-]*)")
+"""An option in a sentence."""
 _WIDEST_NAME = 30
 """As in Typer: the help of what is longer begins on the next line."""
 _MOST_UNDER_ONE_HEADING = 20
@@ -305,7 +325,7 @@ def _shows_all(command: Any, ctx: Any) -> bool:
 
 def _is_long(command: Any) -> bool:
     """Whether a command has more options than its help should list."""
-    options = [each for each in command.params if each.param_type_name == "option"]
+    options = [each for each in getattr(command, "params", ()) if each.param_type_name == "option"]
     return sum(not each.hidden for each in options) > _MOST_IN_A_HELP
 
 
@@ -373,6 +393,18 @@ def load(target: str) -> Any:
         if _is_long(command):
             command.params.append(_all_option())
     return command
+
+
+def help_command(ctx: Any, *options: str) -> str:
+    """What to type for the help that lists these options; without options, for all of them."""
+    path, params = f"{ctx.command_path} --help", getattr(ctx.command, "params", ())
+    shown = {name for each in params if _panel(each) is None for name in each.opts}
+    is_whole = not _is_long(ctx.command) or (options and shown.issuperset(options))
+    return path if is_whole else f"{path} --all"
+
+
+def _panel(parameter: Any) -> str | None:
+    return getattr(parameter, "rich_help_panel", None)
 
 
 def long_name(option: Any) -> str:

@@ -114,6 +114,22 @@ def rewrite_args(change: Callable[[list[str]], list[str]]) -> Callable[[Function
     return mark
 
 
+HelpSection = tuple[str, list[tuple[str, str]]]
+"""A heading and the rows below it; without rows a sentence."""
+
+
+def add_help(
+    find: Callable[[Mapping[str, Any]], HelpSection | None],
+) -> Callable[[Function], Function]:
+    """End the help of a command with what `find` has for the words that were given."""
+
+    def mark(function: Function) -> Function:
+        function.add_help = find  # type: ignore[attr-defined]
+        return function
+
+    return mark
+
+
 def open_session(ctx: typer.Context) -> Session:
     """The session of this invocation, set to what its common options say."""
     session: Session = ctx.find_root().obj

@@ -90,9 +90,9 @@ def hint_at_command(error: PrimeError, group: str, word: str) -> None:
         error.hint = f"did you mean {meant}?"
 
 
-def unknown_option(context: Any, path: str, name: str, argv: list[str]) -> UsageError:
-    """`name` is no option of the command of `context`, which `path` names."""
-    message, hint = f"`{path}` has no option `{name}`", f"see `{path} --help`"
+def unknown_option(context: Any, path: str, name: str, argv: list[str], hint: str) -> UsageError:
+    """`name` is no option of the command of `context`, which `path` names; `hint` is its help."""
+    message = f"`{path}` has no option `{name}`"
     if error := official_words(context, path, argv):
         return error
     for command, option in product((*_spellings(context), ""), _dotted(name)):

@@ -16,6 +16,7 @@ from prime_cli.runtime.isolation.sandbox import NamespaceSandbox
 from prime_cli.runtime.variables import Variables
 
 _SCRIPT = Path(__file__).parent / "worker" / "resolve_config.py"
+_INFERENCE_URL = "PRIME_INFERENCE_URL"
 _SECONDS = 600
 _LARGEST = 100_000
 """Linux passes an argument of at most 128 KiB."""
@@ -52,12 +53,14 @@ def resolve_config(
             "files": files,
             "withheld": [*variables.secret],
             "left_out": [*variables.others],
+            "nowhere": STAND_INS[_INFERENCE_URL],
         }
     )
     if len(request) > _LARGEST:
         raise UsageError(f"The configuration is longer than {_LARGEST:,} characters")
     command = [str(interpreter.python), "-I", str(_SCRIPT), request]
-    env = {**STAND_INS, **variables.given}
+    # The script drops this one, which must not be an address that the user has set.
+    env = {**STAND_INS, **variables.given, _INFERENCE_URL: STAND_INS[_INFERENCE_URL]}
     inside: AbstractContextManager[Wrapped] = nullcontext(Wrapped(command))
     if sandbox is not None:
         inside, env = sandbox.wrap(command), sandbox.variables(env)
@@ -72,15 +75,18 @@ def resolve_config(
             f"{completed.last_lines()}"
         ) from error
     if "error" in answer:
-        raise _refused(answer["error"], answer["field"], interpreter.verifiers)
+        raise _refused(answer, interpreter.verifiers)
     return ResolvedConfig(interpreter.verifiers, answer["config"], answer["given"])
 
 
-def _refused(reason: str, field: str, verifiers: str) -> UsageError:
-    release = _RELEASES.get(field.partition(".")[0])
+def _refused(answer: Mapping[str, Any], verifiers: str) -> UsageError:
+    release = _RELEASES.get(answer["field"].partition(".")[0])
     hint = "`prime eval run ENVIRONMENT --dry-run` shows the configuration of the environment"
     if release is not None and not verifiers.startswith(f"{release}."):
         hint = f"verifiers {release} has it: `--verifiers '=={release}.*'`"
+    if answer["roles"]:
+        flags = ", ".join(f"`--env.{role.replace('_', '-')}`" for role in answer["roles"])
+        hint = f"the roles of this environment are {flags}"
     return UsageError(
-        f"verifiers {verifiers} refuses the configuration: {reason.strip()}", hint=hint
+        f"verifiers {verifiers} refuses the configuration: {answer['error'].strip()}", hint=hint
     )

@@ -15,6 +15,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+import uv
 
 from prime_cli.core.file_locks import locked
 from prime_cli.hub.compute.engine.provider import EnginePods
@@ -145,6 +146,30 @@ def podman_with_python(*packages: str) -> Podman:
     change = ("--change", "ENV PIP_BREAK_SYSTEM_PACKAGES=1")
     system = make_system("python-slim", ",".join((PYTHON_PACKAGES, *packages)))
     made.run("import", *change, str(system), PYTHON_IMAGE)
+    return made
+
+
+HARNESS_IMAGE = "localhost/harness:1"
+"""Of tasks whose agents run in a container: harnesses find uv there, and reach its index."""
+
+
+@cache
+def podman_with_uv() -> Podman:
+    """The same with HARNESS_IMAGE, which trusts what this machine trusts."""
+    made = podman_with_python()
+    context = made.folder / "harness"
+    context.mkdir()
+    shutil.copy(uv.find_uv_bin(), context / "uv")
+    trusted = "/etc/ssl/certs/ca-certificates.crt"
+    shutil.copy(trusted, context / "trusted.crt")
+    lines = (
+        f"FROM {PYTHON_IMAGE}",
+        "COPY uv /usr/local/bin/uv",
+        f"COPY trusted.crt {trusted}",
+        f"ENV SSL_CERT_FILE={trusted}",
+    )
+    context.joinpath("Dockerfile").write_text("\n".join(lines), encoding="utf-8", newline="\n")
+    made.run("build", "--quiet", "--tag", HARNESS_IMAGE, str(context))
     return made
 
 

@@ -76,6 +76,36 @@ def test_a_wrong_name_or_value_is_refused_in_the_words_of_verifiers(
         resolve("0.4.0", tmp_path, *words)
 
 
+@pytest.mark.sample(1, "release")
+@pytest.mark.parametrize("release", RELEASES)
+def test_a_role_that_is_not_there_is_answered_with_those_that_are(
+    release: str, tmp_path: Path
+) -> None:
+    file = '{"env": {"id": "agentic_judge"}}'
+    wrong = ("--env.jugde.model", "m")
+    for index, words in enumerate((("--env.id", "agentic_judge"), ("@", "config-0.json"))):
+        given, folder = (*words, *wrong), tmp_path / str(index)
+        with pytest.raises(UsageError, match=r"`--env\.jugde`: Extra inputs") as caught:
+            resolve(release, folder, *given, files={"config-0.json": file})
+        roles = "`--env.solver`, `--env.judge`"
+        assert caught.value.hint == f"the roles of this environment are {roles}"
+
+
+@pytest.mark.sample(1, "release")
+@pytest.mark.parametrize("release", RELEASES)
+def test_a_judge_without_an_address_gets_that_of_the_run(release: str, tmp_path: Path) -> None:
+    words = ("--env.taskset.task.judges", '[{"id": "reference", "model": "m"}]')
+    found = resolve(release, tmp_path, *words, "--env.agent.client.type", "eval")
+    (judge,) = found.given["env"]["taskset"]["task"]["judges"]
+    assert (judge["model"], "base_url" in judge) == ("m", False)
+    assert "base_url" not in found.given["env"]["agent"]["client"]
+
+
+def test_a_harness_that_is_not_there_is_answered_with_those_that_are(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"harnesses are: bash, .*null, .*terminus_2"):
+        resolve("0.4.0", tmp_path, "--env.agent.harness.id", "nope")
+
+
 def test_a_field_of_another_release_is_refused_with_that_release(tmp_path: Path) -> None:
     file = '{"num_tasks": 3}'
     with pytest.raises(UsageError, match="`--num-tasks`") as caught:

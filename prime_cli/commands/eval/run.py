@@ -30,6 +30,8 @@ from prime_cli.commands.options import (
     OFFLINE,
     QUIET,
     YES,
+    HelpSection,
+    add_help,
     common_options,
     open_session,
     panel_order,
@@ -64,6 +66,22 @@ _JOBS = "prime_cli.commands.eval.job"
 _BOARDS = "prime_cli.evals.suites.leaderboard"
 
 
+def _environment_flags(given: Mapping[str, Any]) -> HelpSection | None:
+    """The flags of the environment that the words name, as an earlier run has found them."""
+    word = given.get("environment")
+    if not word:
+        return None
+    from prime_cli.evals.execution.config import find_flags
+
+    known = find_flags(word, Path.cwd())
+    if known is None:
+        command = f"`prime eval run {word} --dry-run`"
+        return f"{command} shows the flags that a v1 environment adds.", []
+    rows = [(flag, text and f"Default: {text}") for flag, text in known.flags.items()]
+    return f"Flags of {known.title} on verifiers {known.verifiers}", rows
+
+
+@add_help(_environment_flags)
 @rewrite_args(collect_config_args)
 @panel_order(*PANELS)
 @common_options(

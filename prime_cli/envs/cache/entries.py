@@ -26,6 +26,7 @@ class CacheKind(StrEnum):
     LOCKS = "locks"
     BUNDLES = "bundles"
     RECORDS = "records"
+    CONFIGURATIONS = "configurations"
     RESPONSES = "responses"
     SANDBOX = "sandbox"
     BUILDS = "builds"
@@ -38,6 +39,7 @@ DESCRIPTIONS = {
     CacheKind.LOCKS: "package locks of environments",
     CacheKind.BUNDLES: "contents of bundles",
     CacheKind.RECORDS: "hub records of downloaded environments",
+    CacheKind.CONFIGURATIONS: "flags of v1 environments, for `prime eval run ENV --help`",
     CacheKind.RESPONSES: "model responses saved by `--cache`",
     CacheKind.SANDBOX: "data of sandboxed environments",
     CacheKind.BUILDS: "leftovers of builds, downloads and checks",
@@ -170,6 +172,7 @@ _PLACES: dict[CacheKind, Callable[[Path], Iterator[Path]]] = {
     CacheKind.LOCKS: _files("locks", "*.json"),
     CacheKind.BUNDLES: _named(BUNDLES, _DIGEST),
     CacheKind.RECORDS: _files("cache/environments", "**/*.json"),
+    CacheKind.CONFIGURATIONS: _files("cache/configurations", "*/*.json"),
     CacheKind.RESPONSES: _files("cache/responses", "*/*"),
     CacheKind.SANDBOX: _named("sandbox", _DIGEST),
     CacheKind.BUILDS: _builds,

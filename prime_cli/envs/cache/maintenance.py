@@ -31,7 +31,8 @@ from prime_cli.wire.locks import Lock
 
 _FRESH_SECONDS = 3600
 """Work in progress that has no lock: nothing takes longer between two writes."""
-_UNLOCKED = frozenset({CacheKind.BUILDS, CacheKind.RECORDS, CacheKind.RESPONSES, CacheKind.LOCKS})
+_FILES = frozenset({CacheKind.RECORDS, CacheKind.CONFIGURATIONS, CacheKind.RESPONSES})
+_UNLOCKED = _FILES | {CacheKind.BUILDS, CacheKind.LOCKS}
 
 
 @dataclass(frozen=True)
@@ -229,5 +230,6 @@ _CHECKS: dict[CacheKind, Callable[[Path], str | None]] = {
     CacheKind.LOCKS: _json(Lock),
     CacheKind.BUNDLES: _bundle,
     CacheKind.RECORDS: _json(HubRecord),
+    CacheKind.CONFIGURATIONS: _json(dict),
     CacheKind.RESPONSES: _json(dict),
 }

@@ -107,7 +107,8 @@ _KINDS = {
         "texts of the module",
         "1 when the summary is the expected one, or the judge accepts it",
         about="The judge is asked only about other summaries than the expected ones. Choose it "
-        """with `-a '{{"task": {{"judge": {{"model": "gpt-4.1-mini"}}}}}}'`.""",
+        "with `--env.taskset.task.judge.model gpt-4.1-mini`; the run's own model needs no other "
+        "key.",
         examples=10,
         has_seed=False,
     ),

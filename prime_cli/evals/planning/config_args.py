@@ -79,17 +79,32 @@ def tasksets_in(args: Iterable[str]) -> tuple[str, ...]:
 def config_flags(config: Mapping[str, Any]) -> list[tuple[str, str]]:
     """The values of a configuration that are set, each with its flag."""
     return [
-        (f"--{path.replace('_', '-')}", value if isinstance(value, str) else json.dumps(value))
+        (f"--{path.replace('_', '-')}", _written(value))
         for path, value in _leaves(config, ())
+        if value not in (None, [], {}, "")
     ]
 
 
+def flag_defaults(config: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, str]:
+    """{flag: its default} of a whole configuration; empty for none, and for what was `given`."""
+    return {
+        f"--{path.replace('_', '-')}": ""
+        if value in (None, [], {}, "") or _look_up(given, path)[0]
+        else _written(value)
+        for path, value in _leaves(config, ())
+    }
+
+
 def _leaves(value: Any, path: tuple[str, ...]) -> Iterator[tuple[str, Any]]:
-    if isinstance(value, Mapping):
+    if isinstance(value, Mapping) and value:
         for name, each in value.items():
             yield from _leaves(each, (*path, name))
-    elif value not in (None, [], ""):
+    else:
         yield ".".join(path), value
+
+
+def _written(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value)
 
 
 def _ids_in(content: Mapping[str, Any]) -> list[str]:

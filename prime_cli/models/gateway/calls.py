@@ -208,10 +208,10 @@ NOT_DONE = "x-prime-not-done"
 """The header in which a training engine names what was asked of the sampling and not done."""
 
 _IDENTITY_PREFIX = re.compile(
-    r"/r/(\d{1,12})\.(\d{1,9})\.(\d{1,9})(?:\.([a-z][a-z0-9-]{0,30}))?(?=/)"
+    r"/r/(\d{1,12})\.(\d{1,9})\.(\d{1,9})(?:\.([a-z][a-z0-9_-]{0,30}))?(?=/)"
 )
 _NUMBER = re.compile(r"[0-9]{1,12}")
-_ROLE = re.compile(r"[a-z][a-z0-9-]{0,30}")
+_ROLE = re.compile(r"[a-z][a-z0-9_-]{0,30}")
 
 
 class CallIdentity(NamedTuple):

@@ -19,6 +19,7 @@ OnRefused = Callable[[str], None]
 """Called with the host that refused the gateway's token."""
 
 REFUSALS = (401, 403)
+ROLE_HEADER = "X-Prime-Role"
 
 
 @dataclass(frozen=True)
@@ -34,7 +35,7 @@ class RolloutIdentity:
             "X-Prime-Example": str(self.example),
             "X-Prime-Rollout": str(self.rollout),
             "X-Prime-Attempt": str(self.attempt),
-            "X-Prime-Role": role,
+            ROLE_HEADER: role,
         }
 
     @property

@@ -1,10 +1,11 @@
 """Run by an environment's interpreter: the configuration that verifiers' own evaluator would run.
 
 One argument: JSON {"module": import name, "words": [...], "files": {name: its JSON}, "withheld":
-[], "left_out": []}, `words` being those after `vf-eval MODULE`, with `files` behind each `@`. The
-last line on the first stdout is JSON: {"config": the whole configuration, with agents on this
-machine where no runtime was chosen, "given": what the words and files set of it} or {"error": what
-verifiers says, "field": the path that it is about}.
+[], "left_out": [], "nowhere": the address of clients for which none is set}, `words` being those
+after `vf-eval MODULE`, with `files` behind each `@`. The last line on the first stdout is JSON:
+{"config": the whole configuration, with agents on this machine where no runtime was chosen,
+"given": what the words and files set of it} or {"error": what verifiers says, "field": the path
+that it is about, "roles": those that the environment has, if the path names another one}.
 """
 
 import importlib
@@ -21,11 +22,15 @@ FIELD = re.compile(r"^--(\S+)\n  (.+)$", re.MULTILINE)
 
 
 class ConfigRefused(Exception):
-    """What verifiers does not take; `field` is the path that it is about, if any."""
+    """What verifiers does not take; `field` is the path that it is about, if any.
 
-    def __init__(self, reason: str, field: str = "") -> None:
+    `roles` are those that there are, if `field` names none of the environment's.
+    """
+
+    def __init__(self, reason: str, field: str = "", roles: "tuple[str, ...]" = ()) -> None:
         super().__init__(reason)
         self.field = field
+        self.roles = roles
 
 
 def main() -> None:
@@ -40,7 +45,7 @@ def main() -> None:
     try:
         result = resolve(request)
     except ConfigRefused as error:
-        result = {"error": str(error), "field": error.field}
+        result = {"error": str(error), "field": error.field, "roles": error.roles}
     answers.write("\n" + json.dumps(result) + "\n")
     answers.flush()
     # Threads started by the environment must not delay the exit.
@@ -55,14 +60,27 @@ def resolve(request: "dict[str, Any]") -> "dict[str, Any]":
             path.write_text(request["files"][name], encoding="utf-8", newline="\n")
         words = [str(paths.get(word, word)) for word in request["words"]]
         config = parse(["--env.taskset.id", request["module"], *words])
-    whole = config.model_dump(mode="json")
-    given = config.model_dump(mode="json", exclude_unset=True)
+    whole = without(request["nowhere"], config.model_dump(mode="json"))
+    given = without(request["nowhere"], config.model_dump(mode="json", exclude_unset=True))
     forget_default_runtimes(config, given, request["words"])
-    for name in agents(config):
+    for name in default_runtimes(type(config.env)):
         is_chosen = "runtime" in (given.get("env", {}).get(name) or {})
         if not is_chosen and whole["env"][name]["runtime"]["type"] == "prime":
             whole["env"][name]["runtime"] = {"type": "subprocess"}
     return {"config": whole, "given": given}
+
+
+def without(address: str, values: Any) -> Any:
+    """`values` where no `base_url` is `address`, which verifiers took from its environment.
+
+    A config of a client sets its address after it is read, so that it counts as given.
+    """
+    if isinstance(values, list):
+        return [without(address, each) for each in values]
+    if not isinstance(values, dict):
+        return values
+    kept = {name: each for name, each in values.items() if (name, each) != ("base_url", address)}
+    return {name: without(address, each) for name, each in kept.items()}
 
 
 def parse(words: "list[str]") -> Any:
@@ -84,12 +102,29 @@ def parse(words: "list[str]") -> Any:
         if not found:
             raise ConfigRefused(error.message) from error
         reasons = ["`--%s`: %s" % each for each in found]
-        raise ConfigRefused("; ".join(reasons), found[0][0]) from error
+        raise ConfigRefused(
+            "; ".join(reasons), found[0][0], roles_but(found[0][0], words)
+        ) from error
     except SystemExit as stop:
         raise ConfigRefused(str(stop)) from stop
     except (ModuleNotFoundError, AttributeError, TypeError, ValueError) as error:
         # What verifiers' own program prints without a traceback: an id that is not there.
         raise ConfigRefused(str(error)) from error
+
+
+def roles_but(field: str, words: "list[str]") -> "tuple[str, ...]":
+    """The roles of the environment, if `field` is of something else that it does not have."""
+    import verifiers.v1 as vf
+    from verifiers.v1.cli.resolve import extract_id
+
+    places = [index + 1 for index, word in enumerate(words) if word == "@"]
+    files = [json.loads(Path(words[place]).read_text(encoding="utf-8")) for place in places]
+    named = [extract_id(words, "env"), *((file.get("env") or {}).get("id") for file in files)]
+    env = next(filter(None, named), "")
+    kind: Any = vf.env_config_type(extract_id(words, "env.taskset"), env)
+    parts = field.replace("-", "_").split(".")
+    is_unknown = parts[0] == "env" and len(parts) > 1 and parts[1] not in kind.model_fields
+    return tuple(default_runtimes(kind)) if is_unknown else ()
 
 
 def narrow_without_defaults(base: Any, words: "list[str]") -> Any:
@@ -106,18 +141,22 @@ def narrow_without_defaults(base: Any, words: "list[str]") -> Any:
 
 def forget_default_runtimes(config: Any, given: "dict[str, Any]", words: "list[str]") -> None:
     """A resolved file has all fields: a runtime in it that is the default was not chosen."""
-    for name, usual in agents(config).items():
+    for name, usual in default_runtimes(type(config.env)).items():
         role = given.get("env", {}).get(name) or {}
         is_typed = any(word.startswith("--env.%s.runtime" % name) for word in words)
         if not is_typed and getattr(config.env, name).runtime == usual:
             role.pop("runtime", None)
 
 
-def agents(config: Any) -> "dict[str, Any]":
-    """{name of an agent: the runtime that it has by default}."""
-    fields = type(config.env).model_fields.items()
+def default_runtimes(env: Any) -> "dict[str, Any]":
+    """{name of an agent: its runtime by default} in a class of configurations of environments."""
+    from verifiers.v1.configs.agent import AgentConfig
+
+    fields = env.model_fields.items()
     defaults = {name: field.get_default(call_default_factory=True) for name, field in fields}
-    return {name: usual.runtime for name, usual in defaults.items() if hasattr(usual, "runtime")}
+    return {
+        name: usual.runtime for name, usual in defaults.items() if isinstance(usual, AgentConfig)
+    }
 
 
 if __name__ == "__main__":

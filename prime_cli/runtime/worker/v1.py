@@ -1,5 +1,6 @@
 """v1 environments (verifiers 0.3 and later): tasks, and episodes by `run_slot`."""
 
+import dataclasses
 import itertools
 import os
 from collections.abc import Awaitable, Callable, Iterator
@@ -10,7 +11,7 @@ from .deadlines import Deadline, RolloutTimeout, ScoringTimeout, limit_scoring
 from .examples import Examples, SurveyedExample, line_of
 from .jsonable import plain
 from .processes import free_mb, processes_that_fit
-from .request_identity import RolloutIdentity, acting_for
+from .request_identity import ROLE_HEADER, RolloutIdentity, acting_for
 from .rows import Row
 from .spec import WorkerSpec
 from .v0_rescore import SavedRollouts
@@ -34,10 +35,6 @@ class V1:
         settle(spec)
         self._saved = None if spec.saved is None else SavedRollouts(spec.saved)
         self._config, agents = v1_config.build(spec)
-        self.harness = v1_config.describe(agents)
-        self.agents = v1_config.to_dicts(agents)
-        self._by_process = any(not agent.in_process for agent in agents)
-        self._prepared_here = v1_config.local_agents(agents)
         try:
             self.environment = loaders.load_environment(self._config)
             self.examples: Examples = dict(enumerate(self._read_tasks()))
@@ -45,12 +42,18 @@ class V1:
             raise
         except BaseException as error:
             raise failures.StageFailed("load", error) from error
+        agents = v1_config.as_loaded(agents, self.environment.config)
+        self.harness = v1_config.describe(agents)
+        self.agents = v1_config.to_dicts(agents)
+        self._by_process = any(not agent.in_process for agent in agents)
+        self._prepared_here = v1_config.local_agents(agents)
         for kind in {type(task) for task in self.examples.values()}:
             limit_scoring(kind, spec.score_s, ("score",))
         self.lanes = spec.concurrency
         if self._by_process:
             self.lanes = processes_that_fit(spec.concurrency, free_mb())
         self._shared = self._context(spec.base_url)
+        _name_roles(self.environment, spec)
 
     @property
     def answers(self) -> dict[str, Any]:
@@ -165,6 +168,23 @@ class V1:
             client=EvalClientConfig(base_url=base_url, api_key_var=KEY_VARIABLE),
             sampling=SamplingConfig(**self._spec.sampling),
         )
+
+
+def _name_roles(environment: Any, spec: WorkerSpec) -> None:
+    """Have agents with models of their own say which of them calls, by a header of their client."""
+    by_release = environment.setup
+    root = spec.base_url[: -len("/v1")]
+
+    async def setup(agents: Any) -> None:
+        for name in v1_config.roles(environment.config):
+            agent = getattr(agents, name)
+            client = agent.ctx.client
+            if agent.ctx.model != spec.model and client.base_url.startswith(root):
+                named = client.model_copy(update={"headers": {**client.headers, ROLE_HEADER: name}})
+                agent.ctx = dataclasses.replace(agent.ctx, client=named)
+        await by_release(agents)
+
+    environment.setup = setup
 
 
 def _loaders() -> Any:

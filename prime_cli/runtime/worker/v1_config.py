@@ -8,7 +8,7 @@ import os
 import shutil
 import subprocess
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -69,6 +69,17 @@ def build(spec: WorkerSpec) -> tuple[Any, list[AgentInfo]]:
         if agent.name in moved:
             agent.instead_of = CLOUD
     return config, agents
+
+
+def as_loaded(agents: list[AgentInfo], config: Any) -> list[AgentInfo]:
+    """`agents` where the loaded environment has them run: a judge may share the solver's box."""
+    runtimes = {name: str(role.runtime.type) for name, role in roles(config).items()}
+    return [
+        agent
+        if agent.runtime == runtimes[agent.name]
+        else replace(agent, runtime=runtimes[agent.name], in_process=False, instead_of=None)
+        for agent in agents
+    ]
 
 
 def _split(taskset: Any, spec: WorkerSpec) -> dict[str, Any]:

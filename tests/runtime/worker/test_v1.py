@@ -5,6 +5,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from prime_cli.models.gateway.calls import read_identity
 from tests.helpers.scripted_model import ScriptedModel, status
 from tests.helpers.unix_sockets import unix_socket_of
 from tests.helpers.venvs import venv_python
@@ -165,6 +166,28 @@ def test_other_harnesses_get_a_base_url_for_each_episode(
     assert said.rewards == {(0, 0): 2.0, (1, 0): 2.0}, log.read_text(encoding="utf-8")[-2000:]
     paths = {call.path for call in model.calls}
     assert paths == {f"/r/{n}.0.1/v1/chat/completions" for n in range(2)}
+
+
+@pytest.mark.slow
+@pytest.mark.sample(2, "harness")
+@pytest.mark.parametrize("harness", ["null", "bash"])
+@pytest.mark.parametrize("version", ["0.3.1", "0.4.0", "0.4.1.dev86"])
+def test_an_agent_with_a_model_of_its_own_calls_by_its_own_name(
+    version: str, harness: str, model: ScriptedModel, log: Path
+) -> None:
+    extra = {"second_one": {"model": "bigger"}}
+    said = run(version, model, "duel_tasks", log, n=2, harness=harness, extra=extra)
+    assert set(said.rewards) == {(0, 0), (1, 0)}, log.read_text(encoding="utf-8")[-2000:]
+    found = set()
+    for call in model.calls:
+        identity, _ = read_identity(
+            call.path, {name.title(): text for name, text in call.headers.items()}
+        )
+        found.add((identity.example, identity.role, call.body["model"]))
+    assert found == {
+        *((n, "policy", "scripted") for n in range(2)),
+        *((n, "second_one", "bigger") for n in range(2)),
+    }
 
 
 @pytest.mark.sample(1, "version")
