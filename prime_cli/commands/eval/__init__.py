@@ -19,6 +19,7 @@ app = group(
             f"{_HERE}.rerun:rescore",
             "Score the saved rollouts of a run again.",
         ),
+        "ctl": (f"{_HERE}.ctl:app", "Steer a run that goes on, from another terminal."),
         "merge": (f"{_HERE}.merge:merge", "Merge the parts of an evaluation into one run."),
         "compare": (f"{_HERE}.compare:compare", "Test whether runs differ significantly."),
         "power": (

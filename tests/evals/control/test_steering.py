@@ -1,6 +1,5 @@
 """Runs in a real interpreter, steered over their socket while they go on."""
 
-import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -18,6 +17,7 @@ from prime_cli.evals.planning.cost import check_cap
 from prime_cli.models.prices import Price
 from prime_cli.runs.folder import read_journal
 from prime_cli.runs.manifest import load_manifest
+from prime_cli.runs.plan import Deadlines
 from prime_cli.runs.saved_run import open_run
 from prime_cli.runtime.interpreters import Interpreter
 from tests.helpers.environments import ECHO, small_interpreter
@@ -42,20 +42,18 @@ def echo(tmp_path_factory: pytest.TempPathFactory) -> Interpreter:
 
 
 class SlowModel:
-    """Answers a call once it is let go: one for each `let`."""
+    """Answers each call after a while."""
 
     def __init__(self) -> None:
-        self.turns = threading.Semaphore(0)
         self.asked = 0
         self.fails = False
 
     def __call__(self, request: Received) -> Reply:
         self.asked += 1
-        self.turns.acquire(timeout=60)
-        return status(400) if self.fails else Reply(request.last_user, usage=USED)
-
-    def let(self, count: int) -> None:
-        self.turns.release(count)
+        if self.fails:
+            self.fails = False
+            return status(400)
+        return Reply(request.last_user, usage=USED, latency=0.5)
 
 
 @pytest.fixture
@@ -67,10 +65,9 @@ def slow() -> SlowModel:
 def model(slow: SlowModel) -> Iterator[ScriptedModel]:
     with ScriptedModel(slow) as scripted:
         yield scripted
-        slow.let(1000)
 
 
-def until(holds: Callable[[], Any], seconds: float = 30.0) -> Any:
+def until(holds: Callable[[], Any], seconds: float = 15.0) -> Any:
     end = time.monotonic() + seconds
     while not (found := holds()):
         assert time.monotonic() < end, "it did not come to that"
@@ -106,9 +103,8 @@ def test_a_paused_run_starts_no_rollout_and_calls_no_model_until_it_is_resumed(
         control = reins(tmp_path)
         until(lambda: slow.asked == 2)
         assert control.pause().state == "paused"
-        slow.let(8)
         until(lambda: control.status().done == 2)
-        time.sleep(0.3)
+        time.sleep(1.0)
         assert (slow.asked, control.status().done) == (2, 2)
         assert control.resume().state == "running"
         result = run.result(60)
@@ -120,14 +116,12 @@ def test_a_paused_run_starts_no_rollout_and_calls_no_model_until_it_is_resumed(
 def test_time_in_a_pause_does_not_count_for_deadlines(
     echo: Interpreter, model: ScriptedModel, slow: SlowModel, tmp_path: Path
 ) -> None:
-    limits = {"timeout": 2.0}
+    limits = {"deadlines": Deadlines(rollout=2)}
     with started(tmp_path, echo, model.url, concurrency=2, **limits) as run:
         control = reins(tmp_path)
-        until(lambda: slow.asked == 2)
         control.pause()
         time.sleep(2.5)
         control.resume()
-        slow.let(8)
         assert run.result(60).summary.counts.errored == 0
 
 
@@ -142,7 +136,6 @@ def test_more_rollouts_run_at_a_time_once_that_is_set(
         with pytest.raises(UsageError, match="at least 1") as refused:
             control.set(concurrency=0)
         assert "pause" in str(refused.value.hint)
-        slow.let(8)
         result = run.result(60)
     assert load_manifest(result.folder.manifest).plan.concurrency == 3
 
@@ -152,12 +145,10 @@ def test_a_cap_is_lowered_to_what_is_not_spent_yet_and_stops_the_run(
 ) -> None:
     with started(tmp_path, echo, model.url, concurrency=1, price=A_CENT_A_TOKEN) as run:
         control = reins(tmp_path)
-        slow.let(2)
         until(lambda: control.status().done == 2)
         with pytest.raises(UsageError, match=r"\$0\.20 is spent already"):
             control.set(max_cost=0.1)
         assert control.set(max_cost=0.3).max_cost == 0.3
-        slow.let(6)
         result = run.result(90)
     assert (result.summary.status, result.summary.counts.scored) == ("capped", 3)
     assert result.plan.max_cost == 0.3
@@ -170,7 +161,6 @@ def test_a_drained_run_finishes_what_runs_and_is_resumed(
         control = reins(tmp_path)
         until(lambda: slow.asked == 2)
         assert control.drain().state == "draining"
-        slow.let(8)
         result = run.result(60)
     assert (result.summary.status, result.summary.counts.scored) == ("interrupted", 2)
     with pytest.raises(Exception, match="Drained by") as partial:
@@ -195,7 +185,6 @@ def test_a_cancelled_rollout_is_neither_scored_nor_an_error_and_stays_so(
             control.cancel(9)
         with pytest.raises(NotFound, match="has 2 rollouts"):
             control.retry(0, 2)
-        slow.let(9)
         result = run.result(60)
     counts = result.summary.counts
     assert (counts.scored, counts.errored, counts.cancelled) == (5, 0, 3)
@@ -209,18 +198,15 @@ def test_a_cancelled_rollout_is_neither_scored_nor_an_error_and_stays_so(
 def test_what_was_cancelled_or_failed_is_run_again_when_somebody_asks(
     echo: Interpreter, model: ScriptedModel, slow: SlowModel, tmp_path: Path
 ) -> None:
+    slow.fails = True
     with started(tmp_path, echo, model.url, concurrency=1, fail_fast=False) as run:
         control = reins(tmp_path)
-        slow.fails = True
-        slow.let(1)
         until(lambda: control.status().errors == 1)
-        slow.fails = False
         control.cancel(3, 0)
         with pytest.raises(Conflict, match="Only what was cancelled"):
             control.retry(2, 0)
         assert control.retry(0, 0).errors == 1
         control.retry(3, 0)
-        slow.let(12)
         result = run.result(60)
     counts = result.summary.counts
     assert (counts.scored, counts.errored, counts.cancelled) == (8, 0, 0)
@@ -235,11 +221,10 @@ def test_two_people_at_once_see_the_state_after_both(
     with started(tmp_path, echo, model.url, concurrency=1) as run:
         control = reins(tmp_path)
         with ThreadPoolExecutor(8) as people:
-            states: list[RunState] = list(people.map(lambda n: control.set(n), range(2, 10)))
+            states: list[RunState] = list(people.map(control.set, range(2, 10)))
         assert sorted(state.concurrency for state in states) == list(range(2, 10))
         recorded = load_manifest(Path(control.status().path) / "run.json").changes
         assert control.status().concurrency == recorded[-1].concurrency
-        slow.let(8)
         run.result(60)
     with pytest.raises(Conflict, match="does not run: it is finished"):
         RunControl(open_run(run.result().folder.path)).pause()
