@@ -15,7 +15,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 BUDGETS = {
     "code lines of prime_cli": 111_500,
-    "files of prime_cli": 935,
+    "files of prime_cli": 940,
     "rooms of prime_cli": 16,
     "modules with one importer": 180,
     "lines of the longest file": 400,

@@ -5,7 +5,6 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from importlib import import_module
 from itertools import zip_longest
-from textwrap import fill, shorten
 from typing import Any, ClassVar
 
 import typer
@@ -29,22 +28,8 @@ class Command(TyperCommand):
             ctx.meta[_ALL], args = True, ["--help"]
         args = list(_with_empty_values(args, self._optional()))
         _refuse_empty(self, ctx, args)
-        ctx.meta[_WORDS] = list(args)
+        ctx.meta[GIVEN] = list(args)
         return super().parse_args(ctx, args)
-
-    def format_epilog(self, ctx: Any, formatter: Any) -> None:
-        """End with what the command's `add_help` says of the words that were given."""
-        super().format_epilog(ctx, formatter)
-        find = getattr(self.callback, "add_help", None)
-        if find is None or _WORDS not in ctx.meta:
-            return
-        given, _, _ = self.make_parser(ctx).parse_args(args=ctx.meta[_WORDS])
-        title, rows = find(given) or ("", [])
-        if rows:
-            with formatter.section(title):
-                formatter.write_dl(rows)
-        elif title:
-            formatter.write(f"\n{title}\n")
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Many options are listed below the headings of their panels.
@@ -75,14 +60,14 @@ class Command(TyperCommand):
         formatter.write(f"\nUse `{path} --help --all` for all {len(options)} options.\n")
 
     def format_epilog(self, ctx: Any, formatter: Any) -> None:
-        """The fields of the answer, in at most two lines."""
-        super().format_epilog(ctx, formatter)
-        promised = getattr(self.callback, "contract", None)
-        if promised and promised.answers and _shows_all(self, ctx):
-            from prime_cli.commands.json_schema import field_names
+        """What `add_help` says of the words that were given, and the fields of the answer."""
+        from prime_cli.commands.help_epilog import write_added, write_fields
 
-            names = ", ".join(dict.fromkeys(field_names(promised)))
-            _write_last(formatter, f"JSON: {shorten(names, _MOST_OF_FIELDS, placeholder=' …')}")
+        super().format_epilog(ctx, formatter)
+        if GIVEN in ctx.meta:
+            write_added(self, ctx, formatter)
+        if _shows_all(self, ctx):
+            write_fields(self, formatter)
 
     def invoke(self, ctx: Any) -> Any:
         try:
@@ -158,7 +143,7 @@ _NUMBERS = {"int": "N", "int range": "N", "float": "NUMBER", "float range": "NUM
 _GROUP_OPTIONS = ("-h", "--help", "--plain")
 _ALL = "prime.all_options"
 """Where a context's `meta` says that the help lists all options."""
-_WORDS = "prime.words"
+GIVEN = "prime.given"
 """Where it has the words of the command, which its help may be about."""
 _NAMED = re.compile(r"`(--?[a-zA-Z][\w-]*)")
 """An option in a sentence."""
@@ -166,8 +151,6 @@ _WIDEST_NAME = 30
 """As in Typer: the help of what is longer begins on the next line."""
 _MOST_UNDER_ONE_HEADING = 20
 """Options of a command that are listed together; more of them are grouped."""
-_MOST_OF_FIELDS = 145
-"""Letters of the names of an answer's fields in a help, which are two lines."""
 _MOST_IN_A_HELP = 50
 """Options of a command that its help lists; of more, those that people use first."""
 
@@ -260,7 +243,7 @@ class LazyGroup(TyperGroup):
         """Where programs read the same."""
         super().format_epilog(ctx, formatter)
         words = ctx.command_path.partition(" ")[2]
-        _write_last(formatter, f"As JSON, with the answers: `prime schema {words}".rstrip() + "`.")
+        formatter.write(f"\nAs JSON, with the answers: `{f'prime schema {words}'.rstrip()}`.\n")
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         if args[0] not in self.commands:
@@ -290,10 +273,6 @@ def _write_panels(
         if listed:
             with formatter.section(title):
                 formatter.write_dl(listed)
-
-
-def _write_last(formatter: Any, text: str) -> None:
-    formatter.write(f"\n{fill(text, formatter.width)}\n")
 
 
 def _no_options() -> None:

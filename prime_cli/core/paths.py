@@ -1,9 +1,11 @@
 """Where prime keeps its files, and how it writes them: atomically, readable by their owner only."""
 
 import errno
+import hashlib
 import os
 import stat
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -270,3 +272,33 @@ def _is_shared(folder: Path) -> bool:
     except (OSError, RuntimeError):
         is_home = False
     return is_home or bool(folder.stat().st_mode & stat.S_ISVTX)
+
+
+# --- Unix sockets ---
+
+_LONGEST_SOCKET_PATH = 100
+"""sun_path holds 108 bytes on Linux, 104 on macOS."""
+
+
+def is_short(path: Path) -> bool:
+    """Whether a Unix socket can have this path."""
+    return len(os.fsencode(path)) <= _LONGEST_SOCKET_PATH
+
+
+def own_socket(place: Path) -> Path:
+    """The short path of the Unix socket of a folder, in a folder of this user alone.
+
+    Every process of the user computes the same one. Raises StorageFailed.
+    """
+    if sys.platform == "win32":
+        raise StorageFailed("There are no Unix sockets on Windows")
+    user, name = os.getuid(), hashlib.sha256(os.fsencode(place)).hexdigest()[:24]
+    runtime = os.environ.get("XDG_RUNTIME_DIR") or f"/run/user/{user}"
+    for base in (runtime, tempfile.gettempdir(), "/tmp"):  # noqa: S108 - a folder of mode 0700
+        path = Path(base, f"prime-{user}", f"{name}.sock")
+        if Path(base).is_dir() and is_short(path):
+            found = make_folder(path.parent).lstat()
+            if found.st_uid != user or found.st_mode & 0o077:
+                raise StorageFailed(f"{path.parent} is not this user's alone", hint="remove it")
+            return path
+    raise StorageFailed(f"No folder has a path short enough for the socket of {place}")

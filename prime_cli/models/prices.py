@@ -216,6 +216,11 @@ class Budget:
         for listener in listeners:
             listener()
 
+    def limit(self, max_cost: float) -> None:
+        """Change the cap in USD, which must be above what was spent."""
+        with self._lock:
+            self.max_cost = max_cost
+
     def on_stop(self, listener: Callable[[], None]) -> None:
         """Call `listener` when calls stop; at once if they have."""
         with self._lock:

@@ -13,6 +13,7 @@ from prime_cli.core.errors import NotFound, PrimeError, StorageFailed, UsageErro
 from prime_cli.core.refs import normalize_name
 from prime_cli.runs.manifest import FINISHED, RUNNING, RunManifest
 from prime_cli.runs.plan import shard_text
+from prime_cli.runs.rows import CANCELLED
 from prime_cli.runs.saved_run import SavedRun, official_date, open_run, planned_of
 from prime_cli.runs.summary import Counts
 
@@ -47,7 +48,7 @@ class RunItem(msgspec.Struct, frozen=True):
         """`12 of 40` rollouts of a run that has not finished; empty for others."""
         if self.counts is None or self.status == FINISHED:
             return ""
-        done, planned = self.counts.scored + self.counts.errored, self.counts.planned
+        done, planned = self.counts.ended, self.counts.planned
         return f"{done:,} of {planned:,}" if planned else f"{done:,}"
 
     def is_of(self, name: str) -> bool:
@@ -203,7 +204,9 @@ def _results(run: SavedRun, manifest: RunManifest) -> tuple[Counts | None, float
     rewards, count = index.rewards(), len(index.latest)
     endings = index.entries.endings(index.latest)
     truncated = sum(number for (_, cut), number in endings.items() if cut)
-    counts = Counts(planned_of(manifest), len(rewards), count - len(rewards), truncated)
+    cancelled = sum(number for (error, _), number in endings.items() if error == CANCELLED)
+    errored = count - len(rewards) - cancelled
+    counts = Counts(planned_of(manifest), len(rewards), errored, truncated, cancelled)
     return counts, math.fsum(rewards) / len(rewards) if rewards else None
 
 

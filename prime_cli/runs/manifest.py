@@ -11,7 +11,7 @@ from prime_cli.core.errors import UsageError
 from prime_cli.core.paths import open_regular, storage_errors, write_atomically
 from prime_cli.models.price_book import PricesRecord
 from prime_cli.runs.access_requests import NetworkConnection, WithheldVariable
-from prime_cli.runs.plan import EvalPlan, Labels
+from prime_cli.runs.plan import Change, EvalPlan, Labels
 from prime_cli.runs.rows import SCHEMA, AskedAgain, SpentBy
 from prime_cli.runs.scrubber import Scrubber
 from prime_cli.runs.spending import ServedModel
@@ -55,7 +55,8 @@ class InterpreterFacts(msgspec.Struct, frozen=True):
 class RunSession(msgspec.Struct, frozen=True, kw_only=True):
     """One process that worked on a run: when, how it ended, and which release of prime.
 
-    If it was killed, `ended` and `seconds` are those of its last finished rollout.
+    If it was killed, `ended` and `seconds` are those of its last finished rollout. `host` is the
+    machine that it ran on.
     """
 
     started: str
@@ -64,6 +65,7 @@ class RunSession(msgspec.Struct, frozen=True, kw_only=True):
     status: str = RUNNING
     failure: str | None = None
     prime: str = __version__
+    host: str | None = None
 
 
 class RunManifest(msgspec.Struct, frozen=True, kw_only=True):
@@ -80,8 +82,9 @@ class RunManifest(msgspec.Struct, frozen=True, kw_only=True):
     hosts that the environment connected to besides the gateway, `withheld` the variables it
     requested in vain, `warned` what its own code warned of. `rerun_of` and `rescored_of` name the
     run or evaluation that this one repeats, `parts` the runs that it was merged from. `labels` are
-    tags, a note and the commit; `served` counts who answered, in sessions that recorded their end.
-    `training` is what a training adds, for `prime_cli.training`.
+    tags, a note and the commit; `changes` were made while it ran; `served` counts
+    who answered, in sessions that recorded their end. `training` is what a training adds, for
+    `prime_cli.training`.
     """
 
     schema: int = SCHEMA
@@ -114,6 +117,7 @@ class RunManifest(msgspec.Struct, frozen=True, kw_only=True):
     warned: tuple[str, ...] = ()
     parts: tuple[str, ...] = ()
     labels: Labels = Labels()
+    changes: tuple[Change, ...] = ()
     served: tuple[ServedModel, ...] = ()
     training: dict[str, Any] | msgspec.UnsetType = msgspec.UNSET
     prime: str = __version__

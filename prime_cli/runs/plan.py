@@ -45,6 +45,29 @@ _LONGEST_TAG = 64
 _LONGEST_NOTE = 2000
 
 
+class Change(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What the user `by` changed of a run while it went on, and when (ISO 8601 with zone).
+
+    `rollouts` were cancelled, or are run again from `attempt` on. `max_cost` is in USD.
+    """
+
+    at: str
+    by: str
+    action: str
+    concurrency: int | None = None
+    max_cost: float | None = None
+    rollouts: tuple[tuple[int, int], ...] = ()
+    attempt: int | None = None
+
+    @property
+    def words(self) -> str:
+        """`pause`, `set -c 8 --max-cost 5`, `cancel 3:0 3:1`."""
+        flags = (("-c", self.concurrency), ("--max-cost", self.max_cost))
+        options = (f"{flag} {value:g}" for flag, value in flags if value is not None)
+        pairs = (f"{example}:{rollout}" for example, rollout in self.rollouts)
+        return " ".join((self.action, *options, *pairs))
+
+
 class Labels(msgspec.Struct, frozen=True, kw_only=True):
     """Tags and a note given by a person, and the commit that the code was at."""
 

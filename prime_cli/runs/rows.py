@@ -38,8 +38,9 @@ class Failure(msgspec.Struct, frozen=True, rename={"kind": "class"}):
     """Why a rollout has no reward.
 
     `kind` (written as `class`) is `infra` (endpoint, network, sandbox), `model` (an unusable
-    answer) or `environment` (its own code); `type` is the name of the exception. `in_scoring` means
-    that the model had finished by then; null if an older prime did not record it.
+    answer), `environment` (its own code) or CANCELLED (by a person, so no error); `type` is the
+    name of the exception. `in_scoring` means that the model had finished by then; null if an older
+    prime did not record it.
     """
 
     kind: str
@@ -108,11 +109,12 @@ def numeric(metrics: dict[str, Any]) -> dict[str, float]:
 
 
 class Step(StrEnum):
-    """The next step: ask the model again, rescore its answer, or nothing."""
+    """The next step: ask the model again, rescore its answer, or nothing, as after CANCELLED."""
 
     ASK = "ask"
     SCORE = "score"
     KEEP = "keep"
+    CANCELLED = "cancelled"
 
 
 class OnResume(msgspec.Struct, frozen=True):
@@ -154,9 +156,16 @@ def next_step(row: Row) -> Step | None:
     """What to do next with `row`; None if it has a score."""
     if row.reward is not None:
         return None
+    if is_cancelled(row):
+        return Step.CANCELLED
     if is_scorable(row):
         return Step.SCORE
     return Step.ASK if row.error is not None and row.error.kind == INFRA else Step.KEEP
+
+
+def is_cancelled(row: Row) -> bool:
+    """Whether a person has cancelled the rollout, which is neither a score nor an error."""
+    return row.error is not None and row.error.kind == CANCELLED
 
 
 def fails_in_own_code(row: Row) -> bool:
@@ -178,6 +187,8 @@ def is_scorable(row: Row) -> bool:
     return row.error.type != "ValueError" or row.error.message.startswith("the reward is not")
 
 
+CANCELLED = "cancelled"
+"""The class of a rollout that `prime eval ctl cancel` has ended."""
 INFRA = "infra"
 REQUESTED = "requested"
 GROUP = "group"

@@ -196,6 +196,7 @@ def summary_of(
         on_resume=on_resume(tally, manifest.unit, plan.rollouts_per_example),
         served=manifest.served,
         labels=manifest.labels,
+        changes=manifest.changes,
         shard=shard_text(plan),
     )
 
@@ -335,7 +336,7 @@ def check_ended(summary: Summary) -> None:
         return
     counts = summary.counts
     raise PartialResult(
-        f"Run {summary.run_id} is {summary.status}: {counts.scored + counts.errored:,} of "
+        f"Run {summary.run_id} is {summary.status}: {counts.ended:,} of "
         f"{pluralize(counts.planned, 'rollout')} are done",
         hint=f"finish it with `prime eval run --resume {summary.run_id}`",
     )

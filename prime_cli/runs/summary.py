@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from prime_cli.runs.access_requests import WithheldVariable
-from prime_cli.runs.plan import Labels
+from prime_cli.runs.plan import Change, Labels
 from prime_cli.runs.rows import AskedAgain, OnResume
 from prime_cli.runs.spending import ServedModel
 from prime_cli.runs.statistics.intervals import bounds, precision, spread
@@ -36,17 +36,24 @@ class EnvironmentFacts(msgspec.Struct, frozen=True):
 
 
 class Counts(msgspec.Struct, frozen=True):
-    """Rollouts planned, with a reward, ended in an error, and cut short by a token limit."""
+    """Rollouts planned, with a reward, ended in an error, cut short by a token limit, cancelled."""
 
     planned: int
     scored: int
     errored: int
     truncated: int
+    cancelled: int = 0
+
+    @property
+    def ended(self) -> int:
+        """Those that need nothing more."""
+        return self.scored + self.errored + self.cancelled
 
     @property
     def words(self) -> str:
         """`4 planned, 3 scored, 1 errored`."""
-        return f"{self.planned:,} planned, {self.scored:,} scored, {self.errored:,} errored"
+        words = f"{self.planned:,} planned, {self.scored:,} scored, {self.errored:,} errored"
+        return f"{words}, {self.cancelled:,} cancelled" if self.cancelled else words
 
 
 class Reward(msgspec.Struct, frozen=True):
@@ -91,7 +98,8 @@ class Summary(msgspec.Struct, frozen=True):
     `interrupted`, `failed` or `capped` (`failure` says why), or `stopped`. `uncounted` names the
     hosts besides the gateway whose calls are not counted, `refused` those that were blocked,
     `withheld` variables that the environment requested and was not given, `warned` what its own
-    code warned of while it loaded and in its first rollouts. `asked_again` counts the
+    code warned of while it loaded and in its first rollouts, `changes` what was changed while it
+    ran. `asked_again` counts the
     rollouts whose model was asked more than once, `on_resume` what a resume does with those that
     ended in an error; both are null for runs of other tools. `reduced` holds pass@k and the like,
     if rewards are 0 and 1 or it was requested. `shard` is `I/N` for a part of a run, whose
@@ -121,6 +129,7 @@ class Summary(msgspec.Struct, frozen=True):
     warned: tuple[str, ...] = ()
     served: tuple[ServedModel, ...] = ()
     labels: Labels = Labels()
+    changes: tuple[Change, ...] = ()
     asked_again: AskedAgain | None = None
     on_resume: OnResume | None = None
     reduced: list[Reduced] = []
@@ -170,7 +179,7 @@ def score(tally: Tally, planned: int, reducers: Sequence[Reducer] | None = None)
     del rewards, examples  # of a million rollouts they are a third of the memory
     metrics = {name: spread(values) for name, values in sorted(tally.metrics().items())}
     return Scores(
-        counts=Counts(planned, tally.scored, tally.errored, tally.truncated),
+        counts=Counts(planned, tally.scored, tally.errored, tally.truncated, tally.cancelled),
         reward=Reward(
             all_of_them.mean,
             all_of_them.std,

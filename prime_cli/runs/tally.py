@@ -33,6 +33,7 @@ _TRUNCATED = 1
 _AGAIN = {reason: 2 << bit for bit, reason in enumerate(REASONS)}
 _OWN, _LACKING = 64, 128
 _STEPS: tuple[Step | None, ...] = (None, *Step)
+_CANCELLED = _STEPS.index(Step.CANCELLED)
 _ROLLOUT_BITS = 32
 _ROLLOUTS = (1 << _ROLLOUT_BITS) - 1
 
@@ -69,6 +70,8 @@ class Tally:
         self._failures = _Failures()
         self._total = 0.0
         self._scored = 0
+        self.cancelled = 0
+        """Rollouts that a person has cancelled."""
 
     def add(self, row: Row) -> bool:
         """Count `row`, unless a later attempt at the same rollout is already counted.
@@ -87,6 +90,11 @@ class Tally:
             return False
         self._replace(slot, row)
         return before < row.attempt
+
+    def find(self, pair: RolloutKey) -> Attempt | None:
+        """The last attempt at a rollout; None before its first has ended."""
+        slot = self._slots.get((pair[0] << _ROLLOUT_BITS) + pair[1])
+        return None if slot is None else self._attempt(pair, slot)
 
     def _append(self, key: int, row: Row) -> None:
         slot = self._slots[key] = len(self._attempts)
@@ -111,6 +119,7 @@ class Tally:
             self._total -= before
             self._scored -= 1
         self._failures.forget(self._errors[slot])
+        self.cancelled -= self._steps[slot] == _CANCELLED
         for column in self._metrics.values():
             column[slot] = _NONE
         self._attempts[slot] = row.attempt
@@ -124,8 +133,10 @@ class Tally:
         own = _OWN if fails_in_own_code(row) else 0
         self._flags[slot] = flags | (_LACKING if lacking else own)
         self._steps[slot] = _STEPS.index(next_step(row))
-        pair = row.example_id, row.rollout
-        self._errors[slot] = -1 if row.error is None else self._failures.count(row.error, pair)
+        pair, is_cancelled = (row.example_id, row.rollout), self._steps[slot] == _CANCELLED
+        self.cancelled += is_cancelled
+        failure = None if is_cancelled else row.error
+        self._errors[slot] = -1 if failure is None else self._failures.count(failure, pair)
         for name, value in numeric(row.metrics).items() if scored else ():
             self._column(name)[slot] = value
         if row.reward is not None:
@@ -145,7 +156,7 @@ class Tally:
 
     @property
     def finished(self) -> int:
-        """Rollouts with a score or an error."""
+        """Rollouts with a score or an error, and cancelled ones."""
         return len(self._attempts)
 
     @property
@@ -156,7 +167,7 @@ class Tally:
     @property
     def errored(self) -> int:
         """Rollouts that ended in an error."""
-        return len(self._attempts) - self._scored
+        return len(self._attempts) - self._scored - self.cancelled
 
     @property
     def truncated(self) -> int:
@@ -176,8 +187,11 @@ class Tally:
     def attempts(self) -> Iterator[Attempt]:
         """The last attempt at every rollout, in order."""
         for pair, slot in self._ordered():
-            own, lacking = (bool(self._flags[slot] & bit) for bit in (_OWN, _LACKING))
-            yield Attempt(pair, self._attempts[slot], _STEPS[self._steps[slot]], own, lacking)
+            yield self._attempt(pair, slot)
+
+    def _attempt(self, pair: RolloutKey, slot: int) -> Attempt:
+        own, lacking = (bool(self._flags[slot] & bit) for bit in (_OWN, _LACKING))
+        return Attempt(pair, self._attempts[slot], _STEPS[self._steps[slot]], own, lacking)
 
     def rewards(self) -> "array[float]":
         """Every reward, in the order of examples and rollouts."""

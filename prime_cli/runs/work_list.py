@@ -1,10 +1,11 @@
 """The rollouts that a worker still has to run, after earlier sessions or a worker that died."""
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 
 from prime_cli.runs import rows
+from prime_cli.runs.plan import Change
 from prime_cli.runs.rows import OnResume, Step
 from prime_cli.runs.tally import Attempt, RolloutKey, Tally
 
@@ -58,11 +59,11 @@ def _reason(step: Step | None, *, retry_errors: bool) -> str | None:
             return None
         case Step.ASK:
             return rows.INFRA
-        case Step.SCORE | Step.KEEP if retry_errors:
+        case Step.SCORE | Step.KEEP | Step.CANCELLED if retry_errors:
             return rows.REQUESTED
         case Step.SCORE:
             return rows.SCORED
-        case Step.KEEP:
+        case Step.KEEP | Step.CANCELLED:
             return None
 
 
@@ -92,12 +93,20 @@ def _is_whole(group: list[Attempt], rollouts: int) -> bool:
 def on_resume(tally: Tally, unit: str | None, rollouts: int) -> OnResume:
     """What a resume does with the errors in `tally`."""
     again = owed_again(tally, unit, rollouts)
-    errored = [last.pair for last in tally.attempts() if not last.scored]
+    left = (None, Step.CANCELLED)
+    errored = [last.pair for last in tally.attempts() if last.step not in left]
     score = sum(again.get(pair) == rows.SCORED for pair in errored)
     ask = sum(pair in again for pair in errored) - score
     own = sum(again.get(each.pair) == rows.SCORED and each.own for each in tally.attempts())
     lacking = sum(each.lacking and each.pair not in again for each in tally.attempts())
     return OnResume(ask, score, len(errored) - ask - score, own, lacking)
+
+
+def retried(tally: Tally, changes: Sequence[Change]) -> dict[RolloutKey, int]:
+    """The rollouts that somebody has asked for again, by `changes`, and has not got; by attempt."""
+    asked = {pair: each.attempt for each in changes for pair in each.rollouts if each.attempt}
+    lasts = {pair: tally.find(pair) for pair in asked}
+    return {pair: n for pair, n in asked.items() if (last := lasts[pair]) and last.number < n}
 
 
 def next_attempts(tally: Tally, again: Collection[RolloutKey]) -> dict[RolloutKey, int]:

@@ -167,7 +167,7 @@ class Worker:
         self._send(Cancel())
 
     async def tell(self, order: Order) -> None:
-        """Give an order to a worker that follows; one that is gone hears nothing."""
+        """Give an order to the worker; one that is gone hears nothing."""
         self._send(order)
 
     async def ask_oracle(

@@ -104,7 +104,7 @@ class OracleAsk(msgspec.Struct, tag_field="t", tag="oracle", frozen=True):
 class RunRollouts(msgspec.Struct, tag_field="t", tag="run", frozen=True):
     """Run these rollouts of an example soon, their attempts counting from `attempt`.
 
-    A group environment scores them together. Only with `WorkerSpec.follow`; numbers are not reused.
+    A group environment scores them together. With `WorkerSpec.follow` numbers are not reused.
     """
 
     example: int
@@ -125,8 +125,19 @@ class Finish(msgspec.Struct, tag_field="t", tag="finish", frozen=True):
     """
 
 
-Order = RunRollouts | DropRollouts | Finish
-"""What a worker that follows is told."""
+class Steer(msgspec.Struct, tag_field="t", tag="steer", frozen=True):
+    """From now on: `concurrency` rollouts at a time (None: as before), none of them while `held`.
+
+    Deadlines do not count while `held`. What `draining` has not begun is not begun any more.
+    """
+
+    concurrency: int | None = None
+    held: bool = False
+    draining: bool = False
+
+
+Order = RunRollouts | DropRollouts | Steer | Finish
+"""What a worker is told while it runs."""
 
 
 class RolloutError(msgspec.Struct, rename={"kind": "class"}, kw_only=True):

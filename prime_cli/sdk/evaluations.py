@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from prime_cli.envs.trust import trust_policy_from
+from prime_cli.evals.control.client import RunControl, control_of
 from prime_cli.evals.execution.run import EvalResult, run_evaluation
 from prime_cli.evals.planning.locate import LookupContext
 from prime_cli.evals.planning.request import EvalRequest
@@ -70,6 +71,13 @@ class HubEvaluations:
         Raises NotFound, and UsageError where several ids begin so.
         """
         return Run.of(find_run(run, Path.cwd()))
+
+    def control(self, run: str | None = None) -> RunControl:
+        """The reins of a run that goes on in another process, by default the newest here.
+
+        Raises NotFound, and UsageError where several ids begin so.
+        """
+        return control_of(run, Path.cwd())
 
     def compare(self, first: str, *others: str, alpha: float = 0.05) -> Sequence[Comparison]:
         """Whether `others` really differ from `first`, example by example, judged together.

@@ -5,12 +5,14 @@ from typing import Annotated
 
 import typer
 
+from prime_cli.commands.contract import BUILDS
 from prime_cli.commands.eval.summary import summary_lines
 from prime_cli.commands.options import OFFLINE, local_options, open_session
 from prime_cli.evals.imports.import_run import import_run
+from prime_cli.runs.summary import Summary
 
 
-@local_options(OFFLINE)
+@local_options(OFFLINE, answer=Summary, effects=BUILDS)
 def import_log(
     ctx: typer.Context,
     path: Annotated[

@@ -8,14 +8,21 @@ import typer
 from prime_cli.commands.options import local_options, open_session
 from prime_cli.core.errors import UsageError
 from prime_cli.core.formatting import pluralize
-from prime_cli.evals.viewer.text_hits import SearchPart, WantedText, require_text, search_runs
+from prime_cli.evals.viewer.text_hits import (
+    Hit,
+    Hits,
+    SearchPart,
+    WantedText,
+    require_text,
+    search_runs,
+)
 from prime_cli.runs.listing import RunRoots, find_run, list_runs
 from prime_cli.runs.saved_run import open_run
 
 _HITS = 100
 
 
-@local_options()
+@local_options(answer=Hits, record=Hit)
 def search(
     ctx: typer.Context,
     text: Annotated[str, typer.Argument(metavar="TEXT", help="What was said.")],

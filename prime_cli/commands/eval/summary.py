@@ -19,7 +19,7 @@ from prime_cli.core.formatting import (
 )
 from prime_cli.models.prices import format_cost
 from prime_cli.runs.manifest import FINISHED
-from prime_cli.runs.plan import Labels
+from prime_cli.runs.plan import Change, Labels
 from prime_cli.runs.spending import served_words, spend_of
 from prime_cli.runs.statistics.reducers import THRESHOLD, Reduced
 from prime_cli.runs.summary import Reward, Summary
@@ -47,6 +47,7 @@ def summary_lines(summary: Summary, *, brief: bool = False) -> list[tuple[str, s
         ("Model", f"{summary.model} ({about})" if about else summary.model),
         *(("  answered by", words) for words in served_words(summary.served)),
         *_labels(summary.labels),
+        *_changes(summary.changes),
         ("Rollouts", _rollouts(summary)),
         *_status(summary),
         *(_brief_scores(summary) if brief else _scores(summary)),
@@ -138,6 +139,13 @@ def _labels(labels: Labels) -> list[tuple[str, str]]:
     commit = str(labels.revision or "")
     lines = [("Tags", ", ".join(labels.tags)), ("Note", labels.note or ""), ("Commit", commit)]
     return [(name, text) for name, text in lines if text]
+
+
+def _changes(changes: Sequence[Change]) -> list[tuple[str, str]]:
+    """What was changed while it ran; the first of many are in the files."""
+    shown = [("Changed", f"{each.at}, {each.by}: {each.words}") for each in changes[-_MOST_SHOWN:]]
+    more = len(changes) - len(shown)
+    return [("Changed", f"{more} times before"), *shown] if more else shown
 
 
 def _rollouts(summary: Summary) -> str:

@@ -20,7 +20,7 @@ from prime_cli.core.errors import (
 from prime_cli.core.formatting import shorten
 from prime_cli.evals.execution.worker_failures import last_lines
 from prime_cli.models.gateway.server import Gateway
-from prime_cli.runs.rows import Failure, Row
+from prime_cli.runs.rows import CANCELLED, Failure, Row
 from prime_cli.runs.scrubber import Scrubber
 from prime_cli.runs.tally import RolloutKey
 from prime_cli.runs.work_list import GROUP
@@ -210,7 +210,7 @@ class WarmupCheck:
 def _is_of_every_rollout(failure: Failure) -> bool:
     """Whether a failure can affect all rollouts: one about a model's answer does not."""
     if failure.kind != "model":
-        return True
+        return failure.kind != CANCELLED
     return failure.type in _REFUSED_REQUESTS and not _ABOUT_CONTENT.search(failure.message)
 
 
@@ -334,6 +334,7 @@ class EarlyStop:
 
     async def _end(self) -> None:
         gate, waited = self._gateway.hold, 0.0
+        gate.resume()  # what waits in a pause is held from now on
         while gate.failure is None and waited < self._seconds:
             if gate.in_flight == 0:
                 if not self._is_working():

@@ -16,12 +16,12 @@ from prime_cli.models.gateway.calls import POLICY
 from prime_cli.models.prices import Charges, Spend, add_charges
 from prime_cli.runs.folder import Journal
 from prime_cli.runs.plan import ALL, EvalPlan
-from prime_cli.runs.rows import LARGEST, SCORED, Failure, Row
+from prime_cli.runs.rows import CANCELLED, LARGEST, SCORED, Failure, Row
 from prime_cli.runs.spending import counts_of, sum_of, write_charges
 from prime_cli.runs.tally import RolloutKey, Tally
 from prime_cli.runs.work_list import GROUP, WorkList
 from prime_cli.runtime.causes import with_cause
-from prime_cli.runtime.protocol import Rollout, Start
+from prime_cli.runtime.protocol import Rollout, RolloutError, Start
 
 MOST_ROLLOUTS = 10_000_000
 """The most for one run; they are kept in memory."""
@@ -69,6 +69,11 @@ class EventFilter:
         self._numbers, self._unit = numbers, start.unit
         if shard is not None:
             self._numbers = frozenset(shard.of(start.numbers or counted))
+
+    def expect_again(self, pairs: Collection[RolloutKey], work: WorkList) -> None:
+        """Accept another attempt at `pairs`, as `work` has it."""
+        self._done.difference_update(pairs)
+        self._work = work
 
     def check(self, event: Rollout) -> None:
         """Raise EnvironmentFailed for an unrequested rollout."""
@@ -142,8 +147,12 @@ class Recorder:
         self._clock = clock
         self._pace: Pace | None = None
         self._recorded = 0
+        self.note = ""
+        """The text beside the bar."""
 
-    def record(self, event: Rollout, again: str | None = None) -> Row:
+    def record(
+        self, event: Rollout, again: str | None = None, *, is_cancelled: bool = False
+    ) -> Row:
         """Store one rollout and return its row; raises StorageFailed if it cannot be written.
 
         `again` is why the attempt is not the first one (`Row.again`).
@@ -156,6 +165,8 @@ class Recorder:
         row = row_of(event, charges, apart, again=again)
         if again == SCORED and row.error is not None and not row.error.in_scoring:
             row = self._with_saved(row)
+        if is_cancelled and row.error is not None:
+            row.error = msgspec.structs.replace(row.error, kind=CANCELLED)
         self._journal.append(row)
         add_charges(self.journaled, charges)
         add_charges(self.journaled, apart)
@@ -163,10 +174,21 @@ class Recorder:
             self._task.advance()
         self._recorded += 1
         spent = self._ledger.spent()
-        left = self._pace.seconds_left(self._recorded) if self._pace is not None else None
         speed = self._pace.speed(spent) if self._pace is not None else None
-        self._task.update(note=progress_note(self._tally, spent, left=left, speed=speed))
+        self.note = progress_note(self._tally, spent, left=self.seconds_left, speed=speed)
+        self._task.update(note=self.note)
         return row
+
+    def cancel(self, pair: RolloutKey, attempt: int, by: str) -> None:
+        """Store that the user `by` has cancelled a rollout; raises StorageFailed."""
+        error = RolloutError(kind="environment", type="Cancelled", message=f"Cancelled by {by}")
+        event = Rollout(example_id=pair[0], rollout=pair[1], attempt=attempt, error=error)
+        self.record(event, is_cancelled=True)
+
+    @property
+    def seconds_left(self) -> float | None:
+        """Seconds that the rest takes; None before the first rollouts tell it."""
+        return None if self._pace is None else self._pace.seconds_left(self._recorded)
 
     def expect(self, owed: int, concurrency: int) -> None:
         """So many rollouts of this session are still to be recorded, counted from now on."""

@@ -9,6 +9,7 @@ import msgspec
 
 from prime_cli.core.errors import WorkerDied
 from prime_cli.core.progress import Task
+from prime_cli.evals.control.server import listening
 from prime_cli.evals.execution.early_stop import (
     SMALLEST,
     EarlyStop,
@@ -33,6 +34,7 @@ from prime_cli.evals.execution.session_setup import (
     without_deadlines,
     worker_of,
 )
+from prime_cli.evals.execution.steering import Steering
 from prime_cli.evals.execution.worker_failures import failure_of
 from prime_cli.models.gateway.oracle import GoldAnswers, Message, OracleQuestion
 from prime_cli.models.gateway.server import Gateway
@@ -74,6 +76,7 @@ class RolloutLoop:
         self._began = 0.0
         self._event_filter: EventFilter
         self._recorder: Recorder
+        self._steering: Steering
         self._early_stop: EarlyStop
         self._warmup: WarmupCheck | None = None
 
@@ -87,8 +90,13 @@ class RolloutLoop:
             self._task = waiting = WaitingTask(self._task, gateway.waits, self._slow_load)
             find = (lambda *_: None) if saved is None else saved.row
             self._recorder = Recorder(session.journal, session.tally, waiting, gateway.ledger, find)
+            self._steering = Steering(session, gateway, self._recorder, waiting)
+            folder = self._setup.folder.path
             try:
-                async with calling_every_second(waiting.tick):
+                async with (
+                    listening(folder, self._steering.answer, self._progress),
+                    calling_every_second(waiting.tick),
+                ):
                     await self._listen(gateway)
             finally:
                 self._outcome.spent = gateway.ledger.totals()
@@ -121,16 +129,20 @@ class RolloutLoop:
         self._event_filter = EventFilter(self._setup.plan, work)
         try:
             async with self._make_worker(gateway, work) as self._worker:
+                await self._steering.attach(self._worker, self._event_filter, self._work)
                 if interrupt.signal is None:
                     async for event in self._worker.events():
                         self._handle(event)
         except WorkerDied as death:
-            if interrupt.signal is not None or self._early_stop.is_on:
+            is_over = self._early_stop.is_on or self._steering.is_draining()
+            if interrupt.signal is not None or is_over:
                 return None
             if (again := self._after(death)) is not None:
                 # Those of the dead would count among the sandboxes that the next one may have.
                 await gateway.end_sandboxes()
             return again
+        if self._steering.is_draining():
+            return None
         return self._session.restarts.after_end(self._start) if self._start is not None else None
 
     def _make_worker(self, gateway: Gateway, work: WorkList) -> "Worker | Fleet":
@@ -160,6 +172,8 @@ class RolloutLoop:
         self._progress.say(f"[{self._setup.plan.environment.name}] {line}")
 
     def _slow_load(self) -> str:
+        if self._steering.words:
+            return self._steering.words
         if self._worker is None or self._start is not None:
             return ""
         return slow_words(time.monotonic() - self._began, self._worker.last_print)
@@ -194,10 +208,7 @@ class RolloutLoop:
     def _handle(self, event: Event) -> None:
         match event:
             case Rollout():
-                self._event_filter.check(event)
-                if not self._early_stop.refuses(event):
-                    self._keep(event)
-                    self._session.withheld.record(event)
+                self._hear_rollout(event)
             case AskedVariable():
                 self._session.withheld.hear(event)
             case Start():
@@ -205,6 +216,7 @@ class RolloutLoop:
                 self._start = event
                 self._early_stop.unit = event.unit
                 event = self._without_left_out(event)
+                self._steering.begin(event)
                 self._task.update(total=event.planned, note="")
                 self._gold.learn(event.answers, self._ask if event.oracle else None)
                 if self._outcome.start is None:
@@ -229,6 +241,14 @@ class RolloutLoop:
                 )
                 if failure is not None:
                     raise failure
+
+    def _hear_rollout(self, event: Rollout) -> None:
+        if self._steering.ignores(event):
+            return
+        self._event_filter.check(event)
+        if not self._early_stop.refuses(event):
+            self._keep(event)
+            self._session.withheld.record(event)
 
     def _keep(self, event: Rollout) -> None:
         row = self._recorder.record(event, self._why_again(event))
@@ -280,8 +300,9 @@ class RolloutLoop:
         A worker retries rollouts without an answer, always a whole group.
         """
         pair = event.example_id, event.rollout
-        told = self._work.again.get(pair)
-        if told is None and event.attempt > self._work.attempts.get(pair, 1):
+        work = self._steering.work
+        told = work.again.get(pair)
+        if told is None and event.attempt > work.attempts.get(pair, 1):
             return rows.GROUP if event.again == rows.GROUP else rows.INFRA
         return told
 

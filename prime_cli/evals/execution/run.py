@@ -148,7 +148,7 @@ def work_through(setup: RunSetup, on_start: OnStart | None = None) -> EvalResult
                 raise
         summary = session.close()
     close_cache(setup)
-    return EvalResult(folder, summary, setup.plan, session.outcome.signal)
+    return EvalResult(folder, summary, session.record.plan, session.outcome.signal)
 
 
 # --- Which interpreter a run uses: the workspace's if it has the same wheel, else an isolated one

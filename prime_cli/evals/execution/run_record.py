@@ -1,5 +1,6 @@
 """run.json, results.jsonl and metadata.json of a run, kept up to date by its one writer."""
 
+import socket
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -23,6 +24,7 @@ from prime_cli.runs.manifest import (
     RunSession,
     save_manifest,
 )
+from prime_cli.runs.plan import Change, EvalPlan
 from prime_cli.runs.saved_run import summary_of
 from prime_cli.runs.spending import Spending, read_charges, served_models, write_charges
 from prime_cli.runs.summary import Summary
@@ -40,8 +42,9 @@ class SessionOutcome:
     """The end of a session, also after a failure.
 
     `spent` is everything that was used, `unjournaled` the part of it that is not in the journal: of
-    abandoned rollouts, for example. `capped` names the cap that was reached, `fatal` why nothing
-    else of the run can succeed. `warned` are the environment's warnings, in their order.
+    abandoned rollouts, for example. `capped` names the cap that was reached, `drained` says who had
+    it start nothing more, `fatal` why nothing else of the run can succeed.
+    `warned` are the environment's warnings, in their order.
     """
 
     start: Start | None = None
@@ -50,6 +53,7 @@ class SessionOutcome:
     signal: int | None = None
     served: Mapping[ServedBy, int] = field(default_factory=dict)
     capped: str | None = None
+    drained: str | None = None
     fatal: PrimeError | None = None
     connections: AccessedHosts = field(default_factory=AccessedHosts)
     warned: dict[str, None] = field(default_factory=dict)
@@ -63,7 +67,7 @@ class RunRecord:
         self._folder = setup.folder
         self._earlier = earlier
         self._began = time.monotonic()
-        self._session = RunSession(started=_now())
+        self._session = RunSession(started=_now(), host=socket.gethostname())
         prepared, before = setup.prepared, earlier.manifest
         origin = prepared.origin
         if before is None:
@@ -117,6 +121,24 @@ class RunRecord:
             agents=tuple(start.agents),
         )
         self._save()
+
+    def note_change(self, change: Change) -> None:
+        """Record what somebody changes of the run; raises StorageFailed."""
+        plan, before = self._manifest.plan, self._manifest
+        plan = msgspec.structs.replace(
+            plan,
+            concurrency=change.concurrency or plan.concurrency,
+            max_cost=change.max_cost or plan.max_cost,
+        )
+        self._manifest = msgspec.structs.replace(
+            before, plan=plan, changes=(*before.changes, change)
+        )
+        self._save()
+
+    @property
+    def plan(self) -> EvalPlan:
+        """The plan, with its changes."""
+        return self._manifest.plan
 
     def withdraw(self) -> None:
         """Restore the run's state from before a session that ran nothing."""

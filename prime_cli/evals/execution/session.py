@@ -4,7 +4,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from prime_cli.core.errors import EnvironmentFailed
+from prime_cli.core.errors import EnvironmentFailed, PartialResult
 from prime_cli.core.formatting import pluralize
 from prime_cli.evals.execution.earlier_sessions import (
     EarlierSessions,
@@ -22,7 +22,7 @@ from prime_cli.runs.manifest import CAPPED, FAILED, FINISHED, INTERRUPTED
 from prime_cli.runs.plan import resume_command
 from prime_cli.runs.spending import sum_of
 from prime_cli.runs.summary import Summary
-from prime_cli.runs.work_list import WorkList
+from prime_cli.runs.work_list import WorkList, retried
 from prime_cli.runtime.protocol import Start
 
 
@@ -87,9 +87,13 @@ class EvalSession:
         if outcome.signal is not None:
             return self.record.close(outcome, INTERRUPTED)
         planned = outcome.start.planned if outcome.start else None
+        if outcome.drained is not None and self.tally.finished != planned:
+            command = resume_command(self.setup.run_id, self.setup.plan)
+            stopped = PartialResult(outcome.drained, hint=f"continue with `{command}`")
+            return self.record.close(outcome, INTERRUPTED, stopped)
         if outcome.capped is None or self.tally.finished == planned:
             return self.record.close(outcome, FINISHED)
-        stopped = partial_at_cap(outcome.capped, self.setup.run_id, self.setup.plan)
+        stopped = partial_at_cap(outcome.capped, self.setup.run_id, self.record.plan)
         return self.record.close(outcome, CAPPED, stopped)
 
     def fail(self, failure: BaseException) -> None:
@@ -132,6 +136,7 @@ class EvalSession:
             left_out=origin.left_out | origin.kept if origin is not None else (),
             retry_errors=self.setup.prepared.retry_errors,
             shard=plan.shard,
+            asked=() if before is None else retried(self.tally, before.changes),
         )
 
     def _first_work(self) -> WorkList:

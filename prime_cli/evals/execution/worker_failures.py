@@ -24,7 +24,7 @@ from prime_cli.core.errors import (
 from prime_cli.core.formatting import shorten
 from prime_cli.core.refs import normalize_name
 from prime_cli.runs.plan import EvalPlan, Shard
-from prime_cli.runs.rows import SCORED, WORKER_DIED
+from prime_cli.runs.rows import REQUESTED, SCORED, WORKER_DIED
 from prime_cli.runs.scrubber import Scrubber
 from prime_cli.runs.tally import RolloutKey, Tally
 from prime_cli.runs.work_list import GROUP, WorkList, next_attempts, owed_again, settled
@@ -40,7 +40,7 @@ class RestartPolicy:
 
     `blamed` are the rollouts of a unit that ran alone when its worker died. `left_out` are rollouts
     that no worker runs, as are those outside of `shard`. With `retry_errors` every rollout that
-    failed in an earlier session is repeated.
+    failed in an earlier session is repeated, and those that were `asked` for are in any case.
     """
 
     def __init__(
@@ -53,6 +53,7 @@ class RestartPolicy:
         left_out: Collection[RolloutKey] = (),
         retry_errors: bool = False,
         shard: Shard | None = None,
+        asked: Collection[RolloutKey] = (),
     ) -> None:
         self._shard = shard
         self._tally = tally
@@ -60,6 +61,7 @@ class RestartPolicy:
         self._rollouts = rollouts
         self._unit = unit
         again = owed_again(tally, unit, rollouts, retry_errors=retry_errors)
+        again |= {pair: REQUESTED for pair in asked if pair not in again}
         done = {last.pair for last in tally.attempts()} - again.keys()
         attempts = next_attempts(tally, again)
         self._work = WorkList(concurrency, sorted(done | self._left_out), attempts, again)
@@ -68,6 +70,7 @@ class RestartPolicy:
         self._suspects: set[RolloutKey] = set()
         self._aside: set[RolloutKey] = set()
         self._alone = False
+        self._is_owing = False
         self.blamed: list[RolloutKey] = []
 
     def first(self, *, prefix: int = 0, fingerprint: str | None = None) -> WorkList:
@@ -79,9 +82,33 @@ class RestartPolicy:
         """The number of this session's attempt at `pair`."""
         return self._since.get(pair, 1)
 
+    def has(self, pair: RolloutKey) -> bool:
+        """Whether this session need not run `pair`, or no longer."""
+        last = self._tally.find(pair)
+        return last is not None and last.number >= self.attempt(pair)
+
+    def owe(self, pairs: Collection[RolloutKey]) -> WorkList:
+        """Run `pairs`, which have ended, again: the work, in the attempt after the last of them."""
+        lasts = [last.number for pair in pairs if (last := self._tally.find(pair))]
+        self._since.update(dict.fromkeys(pairs, max(lasts) + 1))
+        again = {**self._work.again, **dict.fromkeys(pairs, REQUESTED)}
+        done = [pair for pair in self._work.done if pair not in pairs]
+        self._work = replace(self._work, again=again, done=done)
+        self._is_owing = True
+        return self._work
+
+    def limit(self, concurrency: int) -> bool:
+        """Run so many at a time from now on; False where one runs alone for now."""
+        self._work = replace(self._work, concurrency=concurrency)
+        return not self._alone
+
     def after_end(self, start: Start) -> WorkList | None:
         """The work after a worker that ended well; None if everything has run."""
         self.blamed = []
+        if self._is_owing and self.next_units(start, 1):
+            # The worker ended before it heard of them.
+            self._is_owing = False
+            return self._continue(start)
         if self._alone or not self._aside:
             return None
         self._alone = True

@@ -14,7 +14,7 @@ from prime_cli.models.gateway.holds import unpriced
 from prime_cli.models.price_book import PriceBook, own_path
 from prime_cli.models.prices import FREE, PICO, Budget, Price, Spend, TokenUsage
 from prime_cli.runs.listing import list_runs
-from prime_cli.runs.manifest import CAPPED, RunManifest
+from prime_cli.runs.manifest import CAPPED, INTERRUPTED, RunManifest
 from prime_cli.runs.plan import ALL, EvalPlan, Shard, resume_command
 from prime_cli.runs.saved_run import open_run
 from prime_cli.runs.spending import spend_of
@@ -209,8 +209,9 @@ def count_earlier(budget: Budget, spent: Spend, progress: Progress) -> None:
 
 
 def check_cap(summary: Summary, plan: EvalPlan) -> None:
-    """Raise PartialResult, with the command to resume, if a cap has stopped the run."""
-    if summary.status == CAPPED:
+    """Raise PartialResult, with the command to resume, if a cap or a person has stopped the run."""
+    is_drained = summary.status == INTERRUPTED and summary.failure is not None
+    if summary.status == CAPPED or is_drained:
         raise partial_at_cap(summary.failure or "A cap is reached", summary.run_id, plan)
 
 

@@ -13,7 +13,7 @@ from prime_cli.runs.folder import is_being_written, runs_folder
 from prime_cli.runs.manifest import FINISHED, RUNNING, ModelFlags, RunManifest
 from prime_cli.runs.plan import EvalPlan, RunEnvironment
 from prime_cli.runs.saved_run import SavedRun, open_run
-from prime_cli.runs.work_list import owed_again
+from prime_cli.runs.work_list import owed_again, retried
 
 
 def resumable_manifest(run: SavedRun) -> RunManifest:
@@ -101,9 +101,11 @@ def is_complete(run: SavedRun, plan: EvalPlan, *, retry_errors: bool = False) ->
     grows = plan.num_examples not in (before.plan.num_examples, before.examples)
     if grows or plan.rollouts_per_example != before.plan.rollouts_per_example:
         return False
-    if counts.scored >= counts.planned:
+    if counts.scored >= counts.planned and not before.changes:
         return True
     tally = run.tally()
+    if retried(tally, before.changes):
+        return False
     again = owed_again(tally, before.unit, plan.rollouts_per_example, retry_errors=retry_errors)
     return not again and tally.finished >= counts.planned
 

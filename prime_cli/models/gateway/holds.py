@@ -110,6 +110,8 @@ class CallHold:
         self._price_of = price_of
         self._refusals = refusals
         self._settled = asyncio.Event()
+        self._resumed = asyncio.Event()
+        self._resumed.set()
         self._listeners: list[Callable[[], None]] = []
 
     @property
@@ -131,6 +133,25 @@ class CallHold:
         for listener in self._listeners:
             listener()
 
+    @property
+    def is_paused(self) -> bool:
+        """Whether calls wait until somebody resumes them; those in flight are answered."""
+        return not self._resumed.is_set()
+
+    def pause(self) -> None:
+        """Hold calls until `resume`."""
+        self._resumed.clear()
+
+    def resume(self) -> None:
+        """Let calls pass again."""
+        self._resumed.set()
+
+    def adopt(self, budget: Budget) -> None:
+        """Keep to `budget`, where there was none."""
+        self.budget = budget
+        for listener in self._listeners:
+            budget.on_stop(listener)
+
     def on_close(self, listener: Callable[[], None]) -> None:
         """Call `listener` when calls stop, in whatever thread that happens."""
         self._listeners.append(listener)
@@ -149,6 +170,9 @@ class CallHold:
         if self.budget is not None and not is_counted:
             self.budget.stop(f"A call to {call.path} cannot be counted, and this run has a cap")
         while not self.is_closed:
+            if self.is_paused:
+                await self._resumed.wait()
+                continue
             if self.budget is not None and self._must_wait():
                 await self.budget.wait(call.identity.pair)
                 continue
@@ -169,7 +193,7 @@ class CallHold:
             self._require_price(endpoint)
             if self.is_closed or self._is_in_doubt():
                 raise _Stopped
-            if self._must_wait():
+            if self.is_paused or self._must_wait():
                 raise _Paused
             self.in_flight += 1
             try:
@@ -242,7 +266,7 @@ class _Stopped(CallFailed):
 
 
 class _Paused(_Stopped):
-    """A call's turn came when there was nothing left to spend for now."""
+    """A call's turn came in a pause, or when there was nothing left to spend for now."""
 
 
 def unpriced(endpoint: Endpoint) -> str:

@@ -89,7 +89,7 @@ class Ledger:
         self._own = frozenset(own)
         self._name = next((name for name in own if name), "")
         self._price_of = price_of
-        self._budget = budget
+        self.budget = budget
         self._open: dict[tuple[int, int], dict[int, Charges]] = {}
         self._apart: Charges = {}
         self._totals: Charges = {}
@@ -141,8 +141,8 @@ class Ledger:
 
     def add(self, identity: CallIdentity, model: str | None, spend: Spend) -> None:
         """Count one call."""
-        if self._budget is not None:
-            self._budget.count(spend)
+        if self.budget is not None:
+            self.budget.count(spend)
         charge = {self._payer(identity, model): spend}
         add_charges(self._totals, charge)
         example, rollout, attempt, _ = identity
@@ -193,8 +193,8 @@ class Ledger:
         told = None if answer is None else answer.any_usage
         if told is None:
             usage = _UNCOUNTED
-            if self._budget is not None and not useless:
-                self._budget.stop(f"The endpoint of `{call.head.model}` does not report usage")
+            if self.budget is not None and not useless:
+                self.budget.stop(f"The endpoint of `{call.head.model}` does not report usage")
         else:
             usage = told.to_usage(estimated=reply.estimated)
         self._note_served(call, answer, reply)

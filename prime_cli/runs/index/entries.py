@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from operator import add, eq
 from typing import NamedTuple
 
-ERROR_CLASSES = ("infra", "model", "environment")
+ERROR_CLASSES = ("infra", "model", "environment", "cancelled")
 OTHER_CLASS = "other"
 """Stands for a class not in ERROR_CLASSES, as another program may have written."""
 

@@ -20,7 +20,7 @@ import sys
 import threading
 import time
 from types import TracebackType
-from typing import Any
+from typing import Any, ClassVar
 
 SECONDS_BETWEEN = 10.0
 """Time for cleanup after a cancellation before the next one."""
@@ -41,16 +41,21 @@ class Deadline:
     the context then is `late`. None is no limit. (asyncio.timeout is of Python 3.11.)
     """
 
+    open: ClassVar[set["Deadline"]] = set()
+    are_held: ClassVar[bool] = False
+
     def __init__(self, seconds: float | None, late: Exception) -> None:
         self._seconds = seconds
         self._late = late
         self._expired = 0
         self._task: asyncio.Task[Any] | None = None
         self._timer: asyncio.TimerHandle | None = None
+        self._left = 0.0
 
     def __enter__(self) -> None:
         if self._seconds is not None:
             self._task = asyncio.current_task()
+            self.open.add(self)
             self._wait(self._seconds)
 
     def __exit__(
@@ -59,6 +64,7 @@ class Deadline:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        self.open.discard(self)
         if self._timer is not None:
             self._timer.cancel()
         if not self._expired or self._task is None:
@@ -69,14 +75,35 @@ class Deadline:
         if kind is not None and not issubclass(kind, Exception):
             raise self._late from None
 
+    def hold(self) -> None:
+        """Stop the clock."""
+        if self._timer is not None:
+            self._left = max(0.0, self._timer.when() - asyncio.get_running_loop().time())
+            self._timer.cancel()
+            self._timer = None
+
+    def go_on(self) -> None:
+        """Start the clock again, with what was left."""
+        if self._timer is None:
+            self._wait(self._left)
+
     def _wait(self, seconds: float) -> None:
-        self._timer = asyncio.get_running_loop().call_later(seconds, self._expire)
+        self._left = seconds
+        if not self.are_held:
+            self._timer = asyncio.get_running_loop().call_later(seconds, self._expire)
 
     def _expire(self) -> None:
         if self._task is not None:
             self._expired += 1
             self._task.cancel()
             self._wait(SECONDS_BETWEEN)
+
+
+def hold_deadlines(*, held: bool) -> None:
+    """Stop the clocks of all deadlines, or start them again: time in a pause does not count."""
+    Deadline.are_held = held
+    for each in Deadline.open:
+        each.hold() if held else each.go_on()
 
 
 def limit_scoring(owner: Any, seconds: float | None, names: tuple[str, ...] = SCORING) -> None:

@@ -9,6 +9,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from typing import Any, Protocol
 
+from .deadlines import hold_deadlines
 from .examples import Examples, SurveyedExample
 from .rows import Row
 from .spec import WorkerSpec
@@ -66,46 +67,117 @@ class Schedule:
     """Units of work: (example, [rollout, ...]) pairs, one rollout each or a whole group.
 
     `run_unit(example, rollouts, attempt)` returns one row (a dict) for each of its rollouts and
-    never raises; `emit(row)` is called for each row that is final.
+    never raises; `emit(row)` is called for each row that is final. Orders add, drop and hold units;
+    one that follows has none beforehand, and goes on until there will be no more. `by_group` is
+    whether the rollouts of an order are one unit, which is scored together.
     """
 
-    def __init__(self, spec: WorkerSpec, run_unit: RunUnit, emit: Callable[[Row], None]) -> None:
+    def __init__(
+        self,
+        spec: WorkerSpec,
+        run_unit: RunUnit,
+        emit: Callable[[Row], None],
+        *,
+        by_group: bool = False,
+    ) -> None:
         self._spec = spec
         self._run_unit = run_unit
         self._emit = emit
-        self._workers: list[asyncio.Future[None]] = []
+        self._by_group = by_group
+        self._waiting: deque[Unit] = deque()
+        self._running: dict[asyncio.Future[None], Unit] = {}
+        self._lanes = self._taken = 0
+        self._is_held = self._is_draining = False
+        self._finishing = not spec.follow
+        self._idle = asyncio.Event()
+        self._failure: BaseException | None = None
         self.cancelled = False
 
     async def run(self, units: list[Unit], lanes: int) -> None:
-        """Run `units` in order, `lanes` of them at a time."""
-        waiting = iter(units)
-        self._workers = [
-            asyncio.ensure_future(self._work(waiting)) for _ in range(min(lanes, len(units)))
-        ]
-        try:
-            await asyncio.gather(*self._workers)
-        except asyncio.CancelledError:
-            if not self.cancelled:
-                raise
+        """Run `units` in order, at most `lanes` rollouts at a time, of groups the `concurrency`.
+
+        A larger group runs alone.
+        """
+        # What was ordered while the environment loaded stands.
+        self._waiting.extend(() if self._is_draining else units)
+        self._lanes = self._lanes or (self._spec.concurrency if self._by_group else lanes)
+        self._go_on()
+        await self._idle.wait()
+        if self._failure is not None:
+            raise self._failure
+        if self.cancelled and self._running:
             # What ignores its cancellation ends with the process.
-            await asyncio.wait(self._workers, timeout=SECONDS_TO_GIVE_UP)
+            await asyncio.wait(self._running, timeout=SECONDS_TO_GIVE_UP)
 
     def cancel(self) -> None:
         """Start nothing new and cancel what is in flight."""
         self.cancelled = True
-        for worker in self._workers:
-            worker.cancel()
+        self._waiting.clear()
+        for task in self._running:
+            task.cancel()
+        self._idle.set()
 
     def obey(self, order: dict[str, Any]) -> None:
-        """Do what the parent says; a schedule of its own takes no orders."""
+        """Do what the parent says; words that are unknown come from a newer one."""
+        if order["t"] == "run":
+            example, attempt = order["example"], order.get("attempt", 1)
+            rollouts = order["rollouts"]
+            if attempt > 1:
+                self._spec.attempts.update({f"{example}.{number}": attempt for number in rollouts})
+            for unit in [rollouts] if self._by_group else [[rollout] for rollout in rollouts]:
+                self._waiting.append((example, unit))
+        elif order["t"] == "drop":
+            self._drop(order["example"], order["rollouts"])
+        elif order["t"] == "steer":
+            self._lanes = order.get("concurrency") or self._lanes
+            self._is_held = bool(order.get("held"))
+            hold_deadlines(held=self._is_held)
+            self._is_draining = bool(order.get("draining"))
+            if self._is_draining:
+                self._waiting.clear()
+        elif order["t"] == "finish":
+            self._finishing = True
+        self._go_on()
 
-    async def _work(self, waiting: Iterator[Unit]) -> None:
-        for example, rollouts in waiting:
-            if self.cancelled:
-                return
-            attempt = max(self._spec.attempt(example, rollout) for rollout in rollouts)
-            for row in await self._with_retries(example, rollouts, attempt):
-                self._emit(row)
+    def _drop(self, example: int, rollouts: Iterable[int]) -> None:
+        """Give up the units that hold one of these rollouts."""
+        given_up = set(rollouts)
+
+        def is_dropped(of: int, numbers: list[int]) -> bool:
+            return of == example and not given_up.isdisjoint(numbers)
+
+        self._waiting = deque(unit for unit in self._waiting if not is_dropped(*unit))
+        for task, unit in self._running.items():
+            if is_dropped(*unit):
+                task.cancel()
+
+    def _go_on(self) -> None:
+        while self._waiting and not self.cancelled and self._fits(self._waiting[0][1]):
+            example, rollouts = self._waiting.popleft()
+            task = asyncio.ensure_future(self._run(example, rollouts))
+            self._running[task] = example, rollouts
+            self._taken += len(rollouts)
+            task.add_done_callback(self._ended)
+        # A held run has its end ahead: it may still be given more to do.
+        if self._finishing and not (self._waiting or self._running or self._is_held):
+            self._idle.set()
+
+    def _fits(self, rollouts: list[int]) -> bool:
+        if self._lanes <= 0 or self._is_held:
+            return False
+        return len(rollouts) <= self._lanes - self._taken or not self._running
+
+    async def _run(self, example: int, rollouts: list[int]) -> None:
+        attempt = max(self._spec.attempt(example, rollout) for rollout in rollouts)
+        for row in await self._with_retries(example, rollouts, attempt):
+            self._emit(row)
+
+    def _ended(self, task: "asyncio.Future[None]") -> None:
+        self._taken -= len(self._running.pop(task)[1])
+        if not task.cancelled() and (failure := task.exception()) is not None:
+            self._failure = failure
+            self._idle.set()
+        self._go_on()
 
     async def _with_retries(self, example: int, rollouts: list[int], attempt: int) -> list[Row]:
         last = attempt + self._spec.max_retries
@@ -126,98 +198,6 @@ class Schedule:
                 return rows
             attempt += 1
             again = {row["rollout"]: "infra" if _had_no_answer(row) else "group" for row in rows}
-
-
-class FollowingSchedule(Schedule):
-    """Runs what its orders ask for, one after another, until there will be no more."""
-
-    by_group = False
-    """Whether the rollouts of an order are one unit, which is scored together."""
-
-    def __init__(self, spec: WorkerSpec, run_unit: RunUnit, emit: Callable[[Row], None]) -> None:
-        super().__init__(spec, run_unit, emit)
-        self._waiting: deque[tuple[int, list[int], int]] = deque()
-        self._running: dict[asyncio.Task[None], Unit] = {}
-        self._lanes = self._free = 0
-        self._finishing = False
-        self._idle = asyncio.Event()
-        self._failure: BaseException | None = None
-
-    async def run(self, units: list[Unit], lanes: int) -> None:
-        """Run at most `lanes` rollouts at a time, of a group environment the `concurrency`.
-
-        A larger group runs alone. There are no `units` beforehand.
-        """
-        del units
-        self._lanes = self._free = self._spec.concurrency if self.by_group else lanes
-        self._go_on()
-        await self._idle.wait()
-        if self._failure is not None:
-            raise self._failure
-        if self.cancelled and self._running:
-            # What ignores its cancellation ends with the process.
-            await asyncio.wait(self._running, timeout=SECONDS_TO_GIVE_UP)
-
-    def obey(self, order: dict[str, Any]) -> None:
-        """Do what the parent says; words that are unknown come from a newer one."""
-        if order["t"] == "run":
-            rollouts = order["rollouts"]
-            for unit in [rollouts] if self.by_group else [[rollout] for rollout in rollouts]:
-                self._waiting.append((order["example"], unit, order.get("attempt", 1)))
-        elif order["t"] == "drop":
-            self._drop(order["example"], order["rollouts"])
-        elif order["t"] == "finish":
-            self._finishing = True
-        self._go_on()
-
-    def _drop(self, example: int, rollouts: Iterable[int]) -> None:
-        """Give up the units that hold one of these rollouts."""
-        given_up = set(rollouts)
-
-        def is_dropped(of: int, numbers: list[int]) -> bool:
-            return of == example and not given_up.isdisjoint(numbers)
-
-        self._waiting = deque(unit for unit in self._waiting if not is_dropped(*unit[:2]))
-        for task, unit in self._running.items():
-            if is_dropped(*unit):
-                task.cancel()
-
-    def cancel(self) -> None:
-        self.cancelled = True
-        self._waiting.clear()
-        for task in self._running:
-            task.cancel()
-        self._idle.set()
-
-    def _go_on(self) -> None:
-        while self._waiting and not self.cancelled and self._fits(self._waiting[0][1]):
-            example, rollouts, attempt = self._waiting.popleft()
-            task = asyncio.ensure_future(self._run(example, rollouts, attempt))
-            self._running[task] = example, rollouts
-            self._free -= len(rollouts)
-            task.add_done_callback(self._ended)
-        if self._finishing and not self._waiting and not self._running:
-            self._idle.set()
-
-    def _fits(self, rollouts: list[int]) -> bool:
-        return self._lanes > 0 and (len(rollouts) <= self._free or not self._running)
-
-    async def _run(self, example: int, rollouts: list[int], attempt: int) -> None:
-        for row in await self._with_retries(example, rollouts, attempt):
-            self._emit(row)
-
-    def _ended(self, task: "asyncio.Task[None]") -> None:
-        self._free += len(self._running.pop(task)[1])
-        if not task.cancelled() and (failure := task.exception()) is not None:
-            self._failure = failure
-            self._idle.set()
-        self._go_on()
-
-
-class FollowingGroups(FollowingSchedule):
-    """The same for an environment that scores the rollouts of an order together."""
-
-    by_group = True
 
 
 def _had_no_answer(row: Row) -> bool:

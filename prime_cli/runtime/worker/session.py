@@ -24,7 +24,7 @@ from .no_input import refuse_input
 from .processes import adopt_orphans
 from .request_identity import stamp_requests
 from .rows import Row
-from .schedule import FollowingGroups, FollowingSchedule, Generation, RunUnit, Schedule, Unit
+from .schedule import Generation, RunUnit, Schedule, Unit
 from .sockets import forward
 from .spec import WorkerSpec
 
@@ -204,10 +204,7 @@ class WorkerSession:
             programs = importlib.import_module(".v1_programs", __package__)
             chosen: Schedule = programs.ProgramSchedule(spec, environment, self._events)
             return chosen
-        kind = Schedule
-        if spec.follow:
-            kind = FollowingGroups if environment.unit == "group" else FollowingSchedule
-        return kind(spec, run_unit, self._emit)
+        return Schedule(spec, run_unit, self._emit, by_group=environment.unit == "group")
 
     def _units(self, environment: Generation) -> list[Unit]:
         """The rollouts left to run, as units; an incomplete group is run as a whole."""

@@ -35,7 +35,7 @@ class ProgramSchedule(Schedule):
         del units
         program = {"validate": self._validate, "debug": self._debug, "replay": self._replay}
         running = asyncio.ensure_future(program[self._given["name"]](lanes))
-        self._workers = [running]
+        self._running = {running: (0, [])}
         try:
             await running
         except asyncio.CancelledError:

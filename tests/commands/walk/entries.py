@@ -275,6 +275,27 @@ ENTRIES: dict[str, tuple[Entry, ...]] = {
         Entry("eval rescore {made}", wrong="eval rescore no-such-run", slow=True),
     ),
     "prime eval import": (Entry("eval import log", wrong="eval import no-such", changes=True),),
+    "prime eval ctl status": (
+        Entry("eval ctl status {run}", code=7, wrong="eval ctl status no-such-run"),
+    ),
+    "prime eval ctl pause": (
+        Entry("eval ctl pause {run}", code=7, wrong="eval ctl pause no-such-run"),
+    ),
+    "prime eval ctl resume": (
+        Entry("eval ctl resume {run}", code=7, wrong="eval ctl resume no-such-run"),
+    ),
+    "prime eval ctl set": (
+        Entry("eval ctl set {run} -c 2", code=7, wrong="eval ctl set no-such-run"),
+    ),
+    "prime eval ctl drain": (
+        Entry("eval ctl drain {run}", code=7, wrong="eval ctl drain no-such-run"),
+    ),
+    "prime eval ctl cancel": (
+        Entry("eval ctl cancel 3:0 {run}", code=7, wrong="eval ctl cancel 3:0 no-such-run"),
+    ),
+    "prime eval ctl retry": (
+        Entry("eval ctl retry 3:0 {run}", code=7, wrong="eval ctl retry 3:0 no-such-run"),
+    ),
     "prime eval merge": (Entry("eval merge parts", wrong="eval merge no-such-run", changes=True),),
     "prime eval compare": (
         Entry("eval compare {run} {other}", wrong="eval compare {run} no-such-run"),

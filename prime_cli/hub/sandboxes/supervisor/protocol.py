@@ -4,18 +4,14 @@ The messages are HTTP on a Unix socket. Paths below `inside/{tag}/` are those of
 sandbox API, with its bodies.
 """
 
-import hashlib
 import os
-import sys
-import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
 
-from prime_cli.core.errors import StorageFailed
-from prime_cli.core.paths import make_folder
+from prime_cli.core.paths import is_short, own_socket
 from prime_cli.hub.compute.engine.entry import ADDRESSES
 from prime_cli.hub.sandboxes.kubernetes.settings import VARIABLES
 from prime_cli.hub.sandboxes.provider import SandboxSpec
@@ -111,9 +107,6 @@ class Orphans(msgspec.Struct, frozen=True):
 
 # --- Files ---
 
-_LONGEST_SOCKET_PATH = 100
-"""sun_path holds 108 bytes on Linux, 104 on macOS."""
-
 
 @dataclass(frozen=True)
 class SupervisorPaths:
@@ -137,36 +130,9 @@ class SupervisorPaths:
     def socket(self) -> Path:
         """Where it listens; in a folder of this user's own if the usual path is too long."""
         usual = self.folder / "socket"
-        if _fits(usual):
+        if is_short(usual):
             return usual
-        name = hashlib.sha256(os.fsencode(self.folder)).hexdigest()[:24]
-        for folder in _own_folders():
-            path = folder / f"{name}.sock"
-            if folder.parent.is_dir() and _fits(path):
-                _make_own(folder)
-                return path
-        raise StorageFailed(f"No folder has a path short enough for the socket of {self.folder}")
-
-
-def _fits(path: Path) -> bool:
-    return len(os.fsencode(path)) <= _LONGEST_SOCKET_PATH
-
-
-def _own_folders() -> Iterator[Path]:
-    """Folders for the socket, computed identically by hub and supervisor."""
-    if sys.platform == "win32":
-        raise StorageFailed("There are no sandboxes on Windows")
-    user = os.getuid()
-    runtime = os.environ.get("XDG_RUNTIME_DIR") or f"/run/user/{user}"
-    for base in (runtime, tempfile.gettempdir(), "/tmp"):  # noqa: S108 - a folder of mode 0700
-        yield Path(base, f"prime-{user}")
-
-
-def _make_own(folder: Path) -> None:
-    """Create a folder for this user only; raises StorageFailed if it is not."""
-    found = make_folder(folder).lstat()
-    if sys.platform != "win32" and (found.st_uid != os.getuid() or found.st_mode & 0o077):
-        raise StorageFailed(f"{folder} is not this user's alone", hint="remove it")
+        return own_socket(self.folder)
 
 
 # --- Variables ---

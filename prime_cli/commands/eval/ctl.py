@@ -1,0 +1,191 @@
+"""`prime eval ctl …`: steer a run that goes on, from another terminal."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from prime_cli.commands.base import group
+from prime_cli.commands.contract import WRITES
+from prime_cli.commands.options import local_options, open_session
+from prime_cli.core.errors import ExitCode, UsageError
+from prime_cli.core.formatting import format_duration, format_usd
+from prime_cli.evals.control.client import RunControl, control_of
+from prime_cli.evals.control.messages import RunState
+
+_HERE = "prime_cli.commands.eval.ctl"
+
+app = group(
+    "Steer a run that goes on, from another terminal.",
+    {
+        "status": (f"{_HERE}:status", "Show the state of a run that goes on."),
+        "pause": (f"{_HERE}:pause", "Hold model calls, and start no rollout."),
+        "resume": (f"{_HERE}:resume", "Go on after a pause."),
+        "set": (f"{_HERE}:set_limits", "Change concurrency or the cap of a run."),
+        "drain": (f"{_HERE}:drain", "Finish what runs, and start nothing more."),
+        "cancel": (f"{_HERE}:cancel", "Cancel a rollout, without a score or an error."),
+        "retry": (f"{_HERE}:retry", "Run a failed or cancelled rollout again."),
+    },
+)
+
+_EXITS = (ExitCode.CONFLICT, ExitCode.NOT_ALLOWED, ExitCode.UNREACHABLE)
+
+RunArgument = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="RUN", help="A run's id or its folder.", show_default="the newest that goes on"
+    ),
+]
+RolloutArgument = Annotated[
+    str,
+    typer.Argument(
+        metavar="EXAMPLE[:ROLLOUT]", help="A rollout, or all of an example.", show_default=False
+    ),
+]
+
+
+@local_options(answer=RunState, exits=_EXITS)
+def status(ctx: typer.Context, run: RunArgument = None) -> None:
+    """Show the state of a run that goes on.
+
+    \b
+    Example:
+      prime eval ctl status
+      prime eval ctl status 1f2e3d4c --output json
+    \b
+    See also: `prime eval list`, `prime eval show`.
+    """
+    _show(ctx, _control(run).status())
+
+
+@local_options(answer=RunState, effects=WRITES, exits=_EXITS)
+def pause(ctx: typer.Context, run: RunArgument = None) -> None:
+    """Hold model calls, and start no rollout.
+
+    Calls in flight are answered. Time in the pause does not count for deadlines of rollouts.
+
+    \b
+    Example:
+      prime eval ctl pause
+    \b
+    See also: `prime eval ctl resume`, `prime eval ctl drain`.
+    """
+    state = _control(run).pause()
+    _show(ctx, state)
+    open_session(ctx).output.hint(
+        "time in the pause does not count for deadlines; go on with "
+        f"`prime eval ctl resume {state.run_id}`"
+    )
+
+
+@local_options(answer=RunState, effects=WRITES, exits=_EXITS)
+def resume(ctx: typer.Context, run: RunArgument = None) -> None:
+    """Go on after a pause.
+
+    \b
+    Example:
+      prime eval ctl resume 1f2e3d4c
+    \b
+    See also: `prime eval ctl pause`.
+    """
+    _show(ctx, _control(run).resume())
+
+
+@local_options(answer=RunState, effects=WRITES, exits=_EXITS)
+def set_limits(
+    ctx: typer.Context,
+    run: RunArgument = None,
+    max_concurrent: Annotated[
+        int | None,
+        typer.Option("--max-concurrent", "-c", help="Rollouts that run at a time."),
+    ] = None,
+    max_cost: Annotated[
+        float | None,
+        typer.Option("--max-cost", metavar="USD", help="What the run may cost in all."),
+    ] = None,
+) -> None:
+    """Change concurrency or the cap of a run.
+
+    \b
+    Example:
+      prime eval ctl set -c 8
+      prime eval ctl set 1f2e3d4c --max-cost 5
+    \b
+    See also: `prime eval ctl status`.
+    """
+    _show(ctx, _control(run).set(max_concurrent, max_cost))
+
+
+@local_options(answer=RunState, effects=WRITES, exits=_EXITS)
+def drain(ctx: typer.Context, run: RunArgument = None) -> None:
+    """Finish what runs, and start nothing more.
+
+    The run ends with exit code 3; `prime eval run --resume` continues it.
+
+    \b
+    Example:
+      prime eval ctl drain
+    \b
+    See also: `prime eval ctl pause`, `prime eval run`.
+    """
+    _show(ctx, _control(run).drain())
+
+
+@local_options(answer=RunState, effects=WRITES, exits=_EXITS)
+def cancel(ctx: typer.Context, rollout: RolloutArgument, run: RunArgument = None) -> None:
+    """Cancel a rollout, without a score or an error.
+
+    A resume does not run it again. Rollouts that are scored as a group are cancelled together.
+
+    \b
+    Example:
+      prime eval ctl cancel 3:0
+      prime eval ctl cancel 3 1f2e3d4c
+    \b
+    See also: `prime eval ctl retry`.
+    """
+    example, number = _position(rollout)
+    _show(ctx, _control(run).cancel(example, number))
+
+
+@local_options(answer=RunState, effects=WRITES, exits=_EXITS)
+def retry(ctx: typer.Context, rollout: RolloutArgument, run: RunArgument = None) -> None:
+    """Run a failed or cancelled rollout again.
+
+    \b
+    Example:
+      prime eval ctl retry 3:0
+    \b
+    See also: `prime eval ctl cancel`, `prime eval run`.
+    """
+    example, number = _position(rollout)
+    _show(ctx, _control(run).retry(example, number))
+
+
+def _control(run: str | None) -> RunControl:
+    return control_of(run, Path.cwd())
+
+
+def _position(words: str) -> tuple[int, int | None]:
+    example, colon, rollout = words.partition(":")
+    if not example.isdecimal() or (colon and not rollout.isdecimal()):
+        raise UsageError(f"`{words}` is not EXAMPLE[:ROLLOUT]", hint="as in `3` or `3:0`")
+    return int(example), int(rollout) if colon else None
+
+
+def _show(ctx: typer.Context, state: RunState) -> None:
+    total = "" if state.total is None else f" of {state.total:,}"
+    counts = f"{state.ended:,}{total} ended, {state.running:,} running"
+    others = f"{state.errors:,} errors, {state.cancelled:,} cancelled"
+    cap = "" if state.max_cost is None else f" of {format_usd(state.max_cost)}"
+    spent = "unknown" if state.spent is None else format_usd(state.spent)
+    left = "unknown" if state.eta is None else format_duration(round(state.eta))
+    lines = [
+        ("Run", state.run_id),
+        ("State", state.state),
+        ("Rollouts", f"{counts}, {others}"),
+        ("At a time", str(state.concurrency)),
+        ("Spent", spent + cap),
+        ("Left", left),
+    ]
+    open_session(ctx).output.show(state, lines=lines)

@@ -1,0 +1,1 @@
+"""Steering a run from another process: its state, requests, server and client."""

@@ -1,0 +1,149 @@
+"""Asking a run that goes on, from another process of its user."""
+
+import getpass
+import os
+import socket
+import sys
+from pathlib import Path
+
+import msgspec
+
+from prime_cli.core.errors import Conflict, NotAllowed, NotFound, PrimeError, Unreachable
+from prime_cli.evals.control.messages import (
+    Action,
+    ControlRequest,
+    Refusal,
+    RunState,
+    decode_answer,
+    encode_line,
+)
+from prime_cli.evals.control.server import control_socket
+from prime_cli.runs.listing import find_run, list_runs
+from prime_cli.runs.manifest import RUNNING
+from prime_cli.runs.saved_run import SavedRun
+
+SECONDS = 30.0
+"""How long an answer may take: a run that scores without awaiting answers later."""
+
+
+class RunControl:
+    """The reins of the run in `folder`; every method returns its state after the change.
+
+    All raise Conflict for a run that has ended or that cannot do so now, NotAllowed for that of
+    another user, Unreachable where nobody listens, NotFound for a rollout that it does not have.
+    """
+
+    def __init__(self, saved: SavedRun) -> None:
+        self._saved = saved
+
+    def status(self) -> RunState:
+        """Its state, which stays as it is."""
+        return self.ask(ControlRequest("status"))
+
+    def pause(self) -> RunState:
+        """Hold model calls, and start no rollout; deadlines do not count meanwhile."""
+        return self._do("pause")
+
+    def resume(self) -> RunState:
+        """Go on after a pause."""
+        return self._do("resume")
+
+    def set(self, concurrency: int | None = None, max_cost: float | None = None) -> RunState:
+        """Change how many rollouts run at a time, or the cap in USD; raises UsageError."""
+        request = ControlRequest("set", concurrency=concurrency, max_cost=max_cost)
+        return self.ask(request)
+
+    def drain(self) -> RunState:
+        """Finish what runs and start nothing more; a resume continues."""
+        return self._do("drain")
+
+    def cancel(self, example: int, rollout: int | None = None) -> RunState:
+        """End a rollout, or all of an example, without a score and without an error."""
+        return self.ask(ControlRequest("cancel", example=example, rollout=rollout))
+
+    def retry(self, example: int, rollout: int | None = None) -> RunState:
+        """Run again what was cancelled or ended in an error: a rollout, or all of an example."""
+        return self.ask(ControlRequest("retry", example=example, rollout=rollout))
+
+    def _do(self, action: Action) -> RunState:
+        return self.ask(ControlRequest(action))
+
+    def ask(self, request: ControlRequest) -> RunState:
+        """Send a request, signed with this user's name."""
+        self._require_reachable()
+        request = msgspec.structs.replace(request, by=getpass.getuser())
+        try:
+            line = _exchange(control_socket(self._saved.folder.path), encode_line(request))
+            answer = decode_answer(line)
+        except (OSError, msgspec.MsgspecError) as error:
+            raise self._silent(error) from error
+        if isinstance(answer, Refusal):
+            raise answer.error()
+        return answer
+
+    def _require_reachable(self) -> None:
+        saved, run = self._saved, self._saved.folder.run_id
+        manifest = saved.manifest
+        if manifest is None or manifest.status != RUNNING:
+            raise _ended(run, saved.status)
+        host = manifest.sessions[-1].host if manifest.sessions else None
+        here = socket.gethostname()
+        if host not in (None, here):
+            raise Conflict(
+                f"Run {run} goes on at {host}, and this is {here}",
+                hint=f"ask there: `ssh {host} prime eval ctl status {saved.folder.path}`",
+            )
+        if saved.status != RUNNING:
+            raise _ended(run, saved.status)
+        owner = saved.folder.lock.stat().st_uid
+        if sys.platform != "win32" and owner != os.getuid():
+            raise NotAllowed(
+                f"Run {run} is that of another user ({owner}), who alone can steer it",
+                hint="ask them, or start a run of your own",
+            )
+
+    def _silent(self, error: Exception) -> PrimeError:
+        """Why nobody answered: the run may have ended meanwhile."""
+        now = self._saved.renewed()
+        if now.status != RUNNING:
+            return _ended(now.folder.run_id, now.status)
+        return Unreachable(
+            f"Run {now.folder.run_id} goes on, and does not answer: {error}",
+            hint="it may still be starting: try again in a moment, or stop it with Ctrl-C there",
+        )
+
+
+def _ended(run: str, status: str) -> Conflict:
+    look, onward = f"`prime eval show {run}`", f"`prime eval run --resume {run}`"
+    return Conflict(f"Run {run} does not run: it is {status}", hint=f"{look} or {onward}")
+
+
+def _exchange(path: Path, line: bytes) -> bytes:
+    """The line that is answered to `line`; raises OSError."""
+    if sys.platform == "win32":
+        raise OSError("there are no Unix sockets on Windows")
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as caller:
+        caller.settimeout(SECONDS)
+        caller.connect(str(path))
+        caller.sendall(line)
+        with caller.makefile("rb") as file:
+            answer = file.readline()
+    if not answer:
+        raise ConnectionResetError("it closed the connection")
+    return answer
+
+
+def control_of(wanted: str | None, cwd: Path) -> RunControl:
+    """The reins of the run with this id or folder, by default the newest that goes on.
+
+    Raises NotFound, and UsageError where several ids begin so.
+    """
+    if wanted is None:
+        running = (item for item in list_runs(cwd) if item.status == RUNNING)
+        newest = next(running, None)
+        if newest is None:
+            raise NotFound(
+                "No run goes on here", hint="name one by its folder, or see `prime eval list`"
+            )
+        wanted = newest.path
+    return RunControl(find_run(wanted, cwd))
