@@ -28,7 +28,7 @@ class Command(TyperCommand):
             ctx.meta[_ALL], args = True, ["--help"]
         args = list(_with_empty_values(args, self._optional()))
         _refuse_empty(self, ctx, args)
-        ctx.meta[GIVEN] = list(args)
+        ctx.meta[_GIVEN] = list(args)
         return super().parse_args(ctx, args)
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
@@ -64,8 +64,8 @@ class Command(TyperCommand):
         from prime_cli.commands.help_epilog import write_added, write_fields
 
         super().format_epilog(ctx, formatter)
-        if GIVEN in ctx.meta:
-            write_added(self, ctx, formatter)
+        if _GIVEN in ctx.meta:
+            write_added(self, ctx, formatter, ctx.meta[_GIVEN])
         if _shows_all(self, ctx):
             write_fields(self, formatter)
 
@@ -143,7 +143,7 @@ _NUMBERS = {"int": "N", "int range": "N", "float": "NUMBER", "float range": "NUM
 _GROUP_OPTIONS = ("-h", "--help", "--plain")
 _ALL = "prime.all_options"
 """Where a context's `meta` says that the help lists all options."""
-GIVEN = "prime.given"
+_GIVEN = "prime.given"
 """Where it has the words of the command, which its help may be about."""
 _NAMED = re.compile(r"`(--?[a-zA-Z][\w-]*)")
 """An option in a sentence."""

@@ -3,19 +3,18 @@
 from textwrap import fill, shorten
 from typing import Any
 
-from prime_cli.commands.base import GIVEN
 from prime_cli.commands.json_schema import field_names
 
 _MOST_OF_FIELDS = 145
 """Letters of the names of an answer's fields in a help, which are two lines."""
 
 
-def write_added(command: Any, ctx: Any, formatter: Any) -> None:
-    """What the command's `add_help` says of the words that were given."""
+def write_added(command: Any, ctx: Any, formatter: Any, words: list[str]) -> None:
+    """What the command's `add_help` says of the `words` that were given."""
     find = getattr(command.callback, "add_help", None)
     if find is None:
         return
-    given, _, _ = command.make_parser(ctx).parse_args(args=ctx.meta[GIVEN])
+    given, _, _ = command.make_parser(ctx).parse_args(args=words)
     title, rows = find(given) or ("", [])
     if rows:
         with formatter.section(title):

@@ -11,7 +11,7 @@ from prime_cli.core.errors import UsageError
 from prime_cli.core.paths import open_regular, storage_errors, write_atomically
 from prime_cli.models.price_book import PricesRecord
 from prime_cli.runs.access_requests import NetworkConnection, WithheldVariable
-from prime_cli.runs.plan import Change, EvalPlan, Labels
+from prime_cli.runs.plan import EvalPlan, Labels, RunChange
 from prime_cli.runs.rows import SCHEMA, AskedAgain, SpentBy
 from prime_cli.runs.scrubber import Scrubber
 from prime_cli.runs.spending import ServedModel
@@ -117,7 +117,7 @@ class RunManifest(msgspec.Struct, frozen=True, kw_only=True):
     warned: tuple[str, ...] = ()
     parts: tuple[str, ...] = ()
     labels: Labels = Labels()
-    changes: tuple[Change, ...] = ()
+    changes: tuple[RunChange, ...] = ()
     served: tuple[ServedModel, ...] = ()
     training: dict[str, Any] | msgspec.UnsetType = msgspec.UNSET
     prime: str = __version__

@@ -45,7 +45,7 @@ _LONGEST_TAG = 64
 _LONGEST_NOTE = 2000
 
 
-class Change(msgspec.Struct, frozen=True, omit_defaults=True):
+class RunChange(msgspec.Struct, frozen=True, omit_defaults=True):
     """What the user `by` changed of a run while it went on, and when (ISO 8601 with zone).
 
     `rollouts` were cancelled, or are run again from `attempt` on. `max_cost` is in USD.

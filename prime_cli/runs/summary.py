@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from prime_cli.runs.access_requests import WithheldVariable
-from prime_cli.runs.plan import Change, Labels
+from prime_cli.runs.plan import Labels, RunChange
 from prime_cli.runs.rows import AskedAgain, OnResume
 from prime_cli.runs.spending import ServedModel
 from prime_cli.runs.statistics.intervals import bounds, precision, spread
@@ -35,7 +35,7 @@ class EnvironmentFacts(msgspec.Struct, frozen=True):
     agents: tuple[AgentInfo, ...] = ()
 
 
-class Counts(msgspec.Struct, frozen=True):
+class Counts(msgspec.Struct, frozen=True, omit_defaults=True):
     """Rollouts planned, with a reward, ended in an error, cut short by a token limit, cancelled."""
 
     planned: int
@@ -129,7 +129,7 @@ class Summary(msgspec.Struct, frozen=True):
     warned: tuple[str, ...] = ()
     served: tuple[ServedModel, ...] = ()
     labels: Labels = Labels()
-    changes: tuple[Change, ...] = ()
+    changes: tuple[RunChange, ...] = ()
     asked_again: AskedAgain | None = None
     on_resume: OnResume | None = None
     reduced: list[Reduced] = []

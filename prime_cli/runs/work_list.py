@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from itertools import groupby
 
 from prime_cli.runs import rows
-from prime_cli.runs.plan import Change
+from prime_cli.runs.plan import RunChange
 from prime_cli.runs.rows import OnResume, Step
 from prime_cli.runs.tally import Attempt, RolloutKey, Tally
 
@@ -102,7 +102,7 @@ def on_resume(tally: Tally, unit: str | None, rollouts: int) -> OnResume:
     return OnResume(ask, score, len(errored) - ask - score, own, lacking)
 
 
-def retried(tally: Tally, changes: Sequence[Change]) -> dict[RolloutKey, int]:
+def retried(tally: Tally, changes: Sequence[RunChange]) -> dict[RolloutKey, int]:
     """The rollouts that somebody has asked for again, by `changes`, and has not got; by attempt."""
     asked = {pair: each.attempt for each in changes for pair in each.rollouts if each.attempt}
     lasts = {pair: tally.find(pair) for pair in asked}

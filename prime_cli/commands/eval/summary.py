@@ -19,7 +19,7 @@ from prime_cli.core.formatting import (
 )
 from prime_cli.models.prices import format_cost
 from prime_cli.runs.manifest import FINISHED
-from prime_cli.runs.plan import Change, Labels
+from prime_cli.runs.plan import Labels, RunChange
 from prime_cli.runs.spending import served_words, spend_of
 from prime_cli.runs.statistics.reducers import THRESHOLD, Reduced
 from prime_cli.runs.summary import Reward, Summary
@@ -141,7 +141,7 @@ def _labels(labels: Labels) -> list[tuple[str, str]]:
     return [(name, text) for name, text in lines if text]
 
 
-def _changes(changes: Sequence[Change]) -> list[tuple[str, str]]:
+def _changes(changes: Sequence[RunChange]) -> list[tuple[str, str]]:
     """What was changed while it ran; the first of many are in the files."""
     shown = [("Changed", f"{each.at}, {each.by}: {each.words}") for each in changes[-_MOST_SHOWN:]]
     more = len(changes) - len(shown)

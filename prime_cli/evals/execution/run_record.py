@@ -24,7 +24,7 @@ from prime_cli.runs.manifest import (
     RunSession,
     save_manifest,
 )
-from prime_cli.runs.plan import Change, EvalPlan
+from prime_cli.runs.plan import EvalPlan, RunChange
 from prime_cli.runs.saved_run import summary_of
 from prime_cli.runs.spending import Spending, read_charges, served_models, write_charges
 from prime_cli.runs.summary import Summary
@@ -122,7 +122,7 @@ class RunRecord:
         )
         self._save()
 
-    def note_change(self, change: Change) -> None:
+    def note_change(self, change: RunChange) -> None:
         """Record what somebody changes of the run; raises StorageFailed."""
         plan, before = self._manifest.plan, self._manifest
         plan = msgspec.structs.replace(

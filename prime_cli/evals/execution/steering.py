@@ -13,7 +13,7 @@ from prime_cli.evals.execution.session import EvalSession
 from prime_cli.evals.planning.cost import require_prices
 from prime_cli.models.gateway.server import Gateway
 from prime_cli.models.prices import Budget, Spend, format_cost
-from prime_cli.runs.plan import Change
+from prime_cli.runs.plan import RunChange
 from prime_cli.runs.spending import sum_of
 from prime_cli.runs.tally import RolloutKey
 from prime_cli.runs.work_list import GROUP, WorkList
@@ -76,7 +76,7 @@ class Steering:
 
     # --- Actions ---
 
-    async def _do(self, request: ControlRequest, change: Change) -> Change:
+    async def _do(self, request: ControlRequest, change: RunChange) -> RunChange:
         hold = self._gateway.hold
         match request.action:
             case "pause":
@@ -126,7 +126,7 @@ class Steering:
         else:
             hold.budget.limit(cap)
 
-    async def _cancel(self, request: ControlRequest, change: Change) -> Change:
+    async def _cancel(self, request: ControlRequest, change: RunChange) -> RunChange:
         has = self._session.restarts.has
         pairs = [pair for pair in self._named(request) if not has(pair)]
         if not pairs:
@@ -139,7 +139,7 @@ class Steering:
         self._cancelled.update(pairs)
         return _with(change, pairs)
 
-    async def _retry(self, request: ControlRequest, change: Change) -> Change:
+    async def _retry(self, request: ControlRequest, change: RunChange) -> RunChange:
         session, start = self._session, self._start
         origin = session.setup.prepared.origin
         if self.is_draining() or (origin is not None and origin.rescored_of is not None):
@@ -203,10 +203,10 @@ class Steering:
 
     # --- State ---
 
-    def _change(self, request: ControlRequest) -> Change:
+    def _change(self, request: ControlRequest) -> RunChange:
         at = datetime.now(UTC).isoformat(timespec="seconds")
         by = self._session.setup.scrub.text(request.by)
-        return Change(at, by, request.action, request.concurrency, request.max_cost)
+        return RunChange(at, by, request.action, request.concurrency, request.max_cost)
 
     def _spent(self) -> Spend:
         return sum_of(self._session.earlier.spent.values()) + self._gateway.ledger.spent()
@@ -232,5 +232,5 @@ class Steering:
         )
 
 
-def _with(change: Change, pairs: Sequence[RolloutKey], attempt: int | None = None) -> Change:
-    return Change(change.at, change.by, change.action, rollouts=tuple(pairs), attempt=attempt)
+def _with(change: RunChange, pairs: Sequence[RolloutKey], attempt: int | None = None) -> RunChange:
+    return RunChange(change.at, change.by, change.action, rollouts=tuple(pairs), attempt=attempt)
