@@ -32,10 +32,7 @@ class Command(TyperCommand):
         return super().parse_args(ctx, args)
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
-        """Many options are listed below the headings of their panels.
-
-        Of very many, `--help` lists those that have no panel, and `--help --all` all of them.
-        """
+        """Many options are listed below their panels, very many only if `--all` is given too."""
         records = [(each, each.get_help_record(ctx)) for each in self.get_params(ctx)]
         options = [
             (_panel(each), *record)
