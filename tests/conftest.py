@@ -19,7 +19,6 @@ from tests.helpers.screenshots import SCREENSHOTS
 from tests.helpers.seed import read_seed, runs_every_case, set_seed, split_sample
 from tests.helpers.skips import SKIPPED, show_skips
 from tests.helpers.statements import share_statements
-from tests.helpers.venvs import venvs_folder
 from tests.helpers.wheelhouse import wheelhouse
 
 __all__ = ["file_server", "wheelhouse"]
@@ -156,15 +155,6 @@ def databases() -> Iterator[None]:
 def home(clean_environment: Path) -> Path:
     """The folder that this test has for a home."""
     return clean_environment
-
-
-@pytest.fixture
-def kept_interpreters(home: Path) -> None:
-    """Interpreters of environments are those of earlier tests: making one takes half a minute."""
-    kept = venvs_folder() / "interpreters"
-    kept.mkdir(exist_ok=True)
-    (home / ".prime").mkdir(mode=0o700)
-    (home / ".prime" / "interpreters").symlink_to(kept)
 
 
 @pytest.fixture

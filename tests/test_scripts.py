@@ -52,7 +52,6 @@ def judge() -> Iterator[ScriptedModel]:
         yield scripted
 
 
-@pytest.mark.usefixtures("kept_interpreters")
 @pytest.mark.sample(4, "path")
 @pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: path.stem)
 def test_the_transcript_is_what_happens(

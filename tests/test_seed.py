@@ -70,3 +70,12 @@ def test_other_seeds_choose_others(tmp_path: Path) -> None:
 
 def test_all_cases_run_on_request(tmp_path: Path) -> None:
     assert len(collect(tmp_path, PRIME_TEST_SEED="1", PRIME_TEST_ALL="1")) == 81
+
+
+def test_a_share_of_each_file_is_chosen(tmp_path: Path) -> None:
+    whole = collect(tmp_path, PRIME_TEST_SEED="1")
+    half = collect(tmp_path, PRIME_TEST_SEED="1", PRIME_TEST_SHARE="0.5")
+    assert (len(whole), len(half)) == (8, 4)
+    assert set(half) < set(whole)
+    assert collect(tmp_path, PRIME_TEST_SEED="2", PRIME_TEST_SHARE="0.01") != []
+    assert len(collect(tmp_path, PRIME_TEST_SHARE="0.5", PRIME_TEST_ALL="1")) > len(whole)

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from prime_cli.core.errors import UsageError
-from prime_cli.core.formatting import format_cap, pluralize
+from prime_cli.core.formatting import format_cap, format_exact, pluralize
 from prime_cli.core.process import look_with_git
 from prime_cli.core.refs import add_extras
 from prime_cli.models.gateway.settings import CALL_SECONDS
@@ -63,7 +63,7 @@ class RunChange(msgspec.Struct, frozen=True, omit_defaults=True):
     def words(self) -> str:
         """`pause`, `set -c 8 --max-cost 5`, `cancel 3:0 3:1`."""
         flags = (("-c", self.concurrency), ("--max-cost", self.max_cost))
-        options = (f"{flag} {value:g}" for flag, value in flags if value is not None)
+        options = (f"{flag} {format_exact(value)}" for flag, value in flags if value is not None)
         pairs = (f"{example}:{rollout}" for example, rollout in self.rollouts)
         return " ".join((self.action, *options, *pairs))
 

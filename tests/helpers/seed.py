@@ -3,9 +3,11 @@
 Each run prints its own. `@pytest.mark.sample(N, "version")` keeps the cases of N
 values of the parameter `version`, chosen by the seed for each test function anew;
 `@pytest.mark.cases(N)` keeps N of what is left, whatever the parameters are.
+`PRIME_TEST_SHARE=0.4` keeps that share of the tests of each file, one at least.
 `PRIME_TEST_ALL=1` keeps every case, and hypothesis makes 100 examples instead of 40.
 """
 
+import math
 import os
 import random
 from collections import defaultdict
@@ -15,6 +17,7 @@ import pytest
 
 SEED = "PRIME_TEST_SEED"
 ALL = "PRIME_TEST_ALL"
+SHARE = "PRIME_TEST_SHARE"
 
 
 def set_seed() -> None:
@@ -42,6 +45,7 @@ def split_sample(items: Sequence[pytest.Item]) -> tuple[list[pytest.Item], list[
         kept = [case.nodeid for case in cases if case.nodeid not in left_out]
         for marker in _markers(cases[0], "cases"):
             left_out |= _all_but(name, kept, *marker.args)
+    left_out |= _beyond_share([item.nodeid for item in items if item.nodeid not in left_out])
     return (
         [item for item in items if item.nodeid not in left_out],
         [item for item in items if item.nodeid in left_out],
@@ -65,6 +69,18 @@ def _all_but(name: str, cases: Sequence[str], wanted: int) -> set[str]:
     if len(cases) <= wanted:
         return set()
     return set(cases) - set(random.Random(f"{read_seed()} {name}").sample(cases, wanted))
+
+
+def _beyond_share(names: Sequence[str]) -> set[str]:
+    """What is left out of each file, if a run is to have a share of the tests."""
+    share = 1.0 if runs_every_case() else float(os.environ.get(SHARE, "1"))
+    files: dict[str, list[str]] = defaultdict(list)
+    for name in names:
+        files[name.partition("::")[0]].append(name)
+    left_out: set[str] = set()
+    for file, tests in files.items():
+        left_out |= _all_but(file, tests, math.ceil(share * len(tests)))
+    return left_out
 
 
 def _value(case: pytest.Item, parameter: str) -> str | None:

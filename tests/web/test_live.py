@@ -140,4 +140,4 @@ def test_every_number_of_a_page_is_of_the_same_moment(pages: TestClient, tmp_pat
                 assert numbers(r"<dt>Errors</dt><dd>([\d,]+) ", page) == [failed]
                 assert numbers(ERROR, page) == [failed]
 
-    assert len(seen) > 10
+    assert len(seen) > 3

@@ -8,7 +8,7 @@ import pytest
 from tests.helpers.cli import Prime, prime_process
 from tests.helpers.wild import TASKSET, Shape, write_project
 
-pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("kept_interpreters")]
+pytestmark = pytest.mark.slow
 
 SET_UP = TASKSET.replace(
     "    @vf.reward(weight=1.0)",

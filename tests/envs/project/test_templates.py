@@ -21,7 +21,7 @@ KINDS = [
 ]
 SECONDS = 600
 
-pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("kept_interpreters")]
+pytestmark = pytest.mark.slow
 
 
 def run_program(*words: str | Path, cwd: Path, **variables: str) -> None:

@@ -86,7 +86,6 @@ def test_what_cannot_be_migrated_is_named_by_line_and_nothing_is_written(tmp_pat
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("kept_interpreters")
 @pytest.mark.sample(1, "kind")
 @pytest.mark.parametrize("kind", [TemplateKind.SINGLE_TURN, TemplateKind.TOOL])
 def test_a_template_of_v0_is_migrated_with_equal_rewards(
@@ -103,7 +102,6 @@ def test_a_template_of_v0_is_migrated_with_equal_rewards(
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("kept_interpreters")
 def test_a_form_that_is_not_equal_is_said_to_be_none(tmp_path: Path) -> None:
     told = PLAIN.replace("float(answer in", "float(__name__ == 'sums' and answer in")
     done = migrate(write_project(tmp_path / "sums", told), "-n", "1")
