@@ -14,13 +14,13 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 BUDGETS = {
-    "code lines of prime_cli": 111_500,
-    "files of prime_cli": 940,
+    "code lines of prime_cli": 111_202,
+    "files of prime_cli": 937,
     "rooms of prime_cli": 16,
-    "modules with one importer": 180,
+    "modules with one importer": 178,
     "lines of the longest file": 400,
-    "code lines of tests": 95_000,
-    "words of docs": 48_500,
+    "code lines of tests": 92_737,
+    "words of docs": 48_011,
 }
 _OTHER_CODE = (".html", ".js", ".css", ".toml", ".txt", ".tmpl")
 _NO_CODE = {

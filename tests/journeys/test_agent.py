@@ -39,8 +39,8 @@ class Agent:
         return str(max(schema["options"], key=likeness)["name"])
 
     def model(self, schema: dict[str, Any], *, but: str = "") -> str:
-        """A model that an example or a hint names, other than `but`."""
-        named = [*schema["examples"], *self.seen]
+        """A model that an example, an option or a hint names, other than `but`."""
+        named = [*schema["examples"], *(each["help"] for each in schema["options"]), *self.seen]
         models = [name for text in named for name in _MODEL.findall(text)]
         return next(str(name) for name in models if name != but)
 

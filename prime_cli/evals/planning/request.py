@@ -69,7 +69,8 @@ class EvalRequest:
     # fmt: off
     # One row each, as wide as the page: the table is read as a whole.
     model: Annotated[str | None, Flag(
-        "A model, or an alias of the endpoint registry.", names=("--model", "-m"),
+        "A model, an alias of endpoints.toml, or builtin/oracle or builtin/echo.",
+        names=("--model", "-m"),
         metavar="MODEL", plan="model", computed=True, suite=("model", "endpoint_id")
     )] = None
     num_examples: Annotated[int | None, Flag(
