@@ -1,4 +1,4 @@
-"""`prime eval ctl …`: steer a run that goes on, from another terminal."""
+"""`prime eval ctl …`: control a running evaluation from another terminal."""
 
 from pathlib import Path
 from typing import Annotated
@@ -16,9 +16,9 @@ from prime_cli.evals.control.messages import RunState
 _HERE = "prime_cli.commands.eval.ctl"
 
 app = group(
-    "Steer a run that goes on, from another terminal.",
+    "Control a running evaluation from another terminal.",
     {
-        "status": (f"{_HERE}:status", "Show the state of a run that goes on."),
+        "status": (f"{_HERE}:status", "Show the state of a running evaluation."),
         "pause": (f"{_HERE}:pause", "Hold model calls, and start no rollout."),
         "resume": (f"{_HERE}:resume", "Go on after a pause."),
         "set": (f"{_HERE}:set_limits", "Change concurrency or the cap of a run."),
@@ -33,7 +33,7 @@ _EXITS = (ExitCode.CONFLICT, ExitCode.NOT_ALLOWED, ExitCode.UNREACHABLE)
 RunArgument = Annotated[
     str | None,
     typer.Argument(
-        metavar="RUN", help="A run's id or its folder.", show_default="the newest that goes on"
+        metavar="RUN", help="A run's id or its folder.", show_default="the newest that is running"
     ),
 ]
 RolloutArgument = Annotated[
@@ -46,7 +46,7 @@ RolloutArgument = Annotated[
 
 @local_options(answer=RunState, exits=_EXITS)
 def status(ctx: typer.Context, run: RunArgument = None) -> None:
-    """Show the state of a run that goes on.
+    """Show the state of a running evaluation.
 
     \b
     Example:
@@ -73,7 +73,7 @@ def pause(ctx: typer.Context, run: RunArgument = None) -> None:
     state = _control(run).pause()
     _show(ctx, state)
     open_session(ctx).output.hint(
-        "time in the pause does not count for deadlines; go on with "
+        "time in the pause does not count for deadlines; continue with "
         f"`prime eval ctl resume {state.run_id}`"
     )
 

@@ -197,15 +197,17 @@ def _reduced(reduced: Reduced) -> list[tuple[str, str]]:
 def _rewards_by_index(summary: Summary) -> list[tuple[str, str]]:
     """A line for each rollout index, of which a training, asking again and again, has hundreds."""
     shown = list(summary.rollouts.items())[:_MOST_INDEXES]
-    lines = [(f"  {name}", _rewards(rewards)) for name, rewards in shown]
+    # A cancelled rollout has no score either.
+    missing = "not scored" if summary.counts.cancelled else "error"
+    lines = [(f"  {name}", _rewards(rewards, missing)) for name, rewards in shown]
     more = len(summary.rollouts) - len(shown)
     if more > 0:
         lines.append(("", f"… {more} more in `prime eval show {summary.run_id} --output json`"))
     return lines
 
 
-def _rewards(rewards: Sequence[float | None]) -> str:
-    shown = ", ".join(format_number(each, "error") for each in rewards[:_MOST_SHOWN])
+def _rewards(rewards: Sequence[float | None], missing: str) -> str:
+    shown = ", ".join(format_number(each, missing) for each in rewards[:_MOST_SHOWN])
     more = len(rewards) - _MOST_SHOWN
     return f"[{shown}, … {more} more]" if more > 0 else f"[{shown}]"
 

@@ -1,4 +1,4 @@
-"""Asking a run that goes on, from another process of its user."""
+"""Asking a running evaluation, from another process of its user."""
 
 import getpass
 import os
@@ -27,7 +27,7 @@ SECONDS = 30.0
 
 
 class RunControl:
-    """The reins of the run in `folder`; every method returns its state after the change.
+    """Controls the run in `folder`; every method returns its state after the change.
 
     All raise Conflict for a run that has ended or that cannot do so now, NotAllowed for that of
     another user, Unreachable where nobody listens, NotFound for a rollout that it does not have.
@@ -90,7 +90,7 @@ class RunControl:
         here = socket.gethostname()
         if host not in (None, here):
             raise Conflict(
-                f"Run {run} goes on at {host}, and this is {here}",
+                f"Run {run} is running on {host}, and this is {here}",
                 hint=f"ask there: `ssh {host} prime eval ctl status {saved.folder.path}`",
             )
         if saved.status != RUNNING:
@@ -108,7 +108,7 @@ class RunControl:
         if now.status != RUNNING:
             return _ended(now.folder.run_id, now.status)
         return Unreachable(
-            f"Run {now.folder.run_id} goes on, and does not answer: {error}",
+            f"Run {now.folder.run_id} is running, but does not answer: {error}",
             hint="it may still be starting: try again in a moment, or stop it with Ctrl-C there",
         )
 
@@ -134,7 +134,7 @@ def _exchange(path: Path, line: bytes) -> bytes:
 
 
 def control_of(wanted: str | None, cwd: Path) -> RunControl:
-    """The reins of the run with this id or folder, by default the newest that goes on.
+    """The control of the run with this id or folder, by default the newest that is running.
 
     Raises NotFound, and UsageError where several ids begin so.
     """
@@ -143,7 +143,8 @@ def control_of(wanted: str | None, cwd: Path) -> RunControl:
         newest = next(running, None)
         if newest is None:
             raise NotFound(
-                "No run goes on here", hint="name one by its folder, or see `prime eval list`"
+                "No evaluation is running here",
+                hint="name one by its folder, or see `prime eval list`",
             )
         wanted = newest.path
     return RunControl(find_run(wanted, cwd))

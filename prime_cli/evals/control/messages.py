@@ -1,4 +1,4 @@
-"""What is asked of a run that goes on, and its answer: one line of JSON each."""
+"""What is asked of a running evaluation, and its answer: one line of JSON each."""
 
 from typing import Literal
 
