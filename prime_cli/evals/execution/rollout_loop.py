@@ -10,6 +10,7 @@ import msgspec
 from prime_cli.core.errors import WorkerDied
 from prime_cli.core.progress import Task
 from prime_cli.evals.control.server import listening
+from prime_cli.evals.execution.controller import RunController
 from prime_cli.evals.execution.early_stop import (
     SMALLEST,
     EarlyStop,
@@ -34,7 +35,6 @@ from prime_cli.evals.execution.session_setup import (
     without_deadlines,
     worker_of,
 )
-from prime_cli.evals.execution.steering import Steering
 from prime_cli.evals.execution.worker_failures import failure_of
 from prime_cli.models.gateway.oracle import GoldAnswers, Message, OracleQuestion
 from prime_cli.models.gateway.server import Gateway
@@ -76,7 +76,7 @@ class RolloutLoop:
         self._began = 0.0
         self._event_filter: EventFilter
         self._recorder: Recorder
-        self._steering: Steering
+        self._controller: RunController
         self._early_stop: EarlyStop
         self._warmup: WarmupCheck | None = None
 
@@ -90,11 +90,11 @@ class RolloutLoop:
             self._task = waiting = WaitingTask(self._task, gateway.waits, self._slow_load)
             find = (lambda *_: None) if saved is None else saved.row
             self._recorder = Recorder(session.journal, session.tally, waiting, gateway.ledger, find)
-            self._steering = Steering(session, gateway, self._recorder, waiting)
+            self._controller = RunController(session, gateway, self._recorder, waiting)
             folder = self._setup.folder.path
             try:
                 async with (
-                    listening(folder, self._steering.answer, self._progress),
+                    listening(folder, self._controller.answer, self._progress),
                     calling_every_second(waiting.tick),
                 ):
                     await self._listen(gateway)
@@ -129,19 +129,19 @@ class RolloutLoop:
         self._event_filter = EventFilter(self._setup.plan, work)
         try:
             async with self._make_worker(gateway, work) as self._worker:
-                await self._steering.attach(self._worker, self._event_filter, self._work)
+                await self._controller.attach(self._worker, self._event_filter, self._work)
                 if interrupt.signal is None:
                     async for event in self._worker.events():
                         self._handle(event)
         except WorkerDied as death:
-            is_over = self._early_stop.is_on or self._steering.is_draining()
+            is_over = self._early_stop.is_on or self._controller.is_draining()
             if interrupt.signal is not None or is_over:
                 return None
             if (again := self._after(death)) is not None:
                 # Those of the dead would count among the sandboxes that the next one may have.
                 await gateway.end_sandboxes()
             return again
-        if self._steering.is_draining():
+        if self._controller.is_draining():
             return None
         return self._session.restarts.after_end(self._start) if self._start is not None else None
 
@@ -172,8 +172,8 @@ class RolloutLoop:
         self._progress.say(f"[{self._setup.plan.environment.name}] {line}")
 
     def _slow_load(self) -> str:
-        if self._steering.words:
-            return self._steering.words
+        if self._controller.words:
+            return self._controller.words
         if self._worker is None or self._start is not None:
             return ""
         return slow_words(time.monotonic() - self._began, self._worker.last_print)
@@ -216,7 +216,7 @@ class RolloutLoop:
                 self._start = event
                 self._early_stop.unit = event.unit
                 event = self._without_left_out(event)
-                self._steering.begin(event)
+                self._controller.begin(event)
                 self._task.update(total=event.planned, note="")
                 self._gold.learn(event.answers, self._ask if event.oracle else None)
                 if self._outcome.start is None:
@@ -243,7 +243,7 @@ class RolloutLoop:
                     raise failure
 
     def _hear_rollout(self, event: Rollout) -> None:
-        if self._steering.ignores(event):
+        if self._controller.ignores(event):
             return
         self._event_filter.check(event)
         if not self._early_stop.refuses(event):
@@ -300,7 +300,7 @@ class RolloutLoop:
         A worker retries rollouts without an answer, always a whole group.
         """
         pair = event.example_id, event.rollout
-        work = self._steering.work
+        work = self._controller.work
         told = work.again.get(pair)
         if told is None and event.attempt > work.attempts.get(pair, 1):
             return rows.GROUP if event.again == rows.GROUP else rows.INFRA

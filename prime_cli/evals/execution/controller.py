@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from prime_cli.evals.execution.ray.fleet import Fleet
 
 
-class Steering:
-    """The reins of one session; `work` is what its worker has to do, changed by a retry."""
+class RunController:
+    """Controls one session; `work` is what its worker has to do, changed by a retry."""
 
     def __init__(
         self, session: EvalSession, gateway: Gateway, recorder: Recorder, task: Task
