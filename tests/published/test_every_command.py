@@ -114,8 +114,6 @@ OTHERWISE = {
     *"env check|env test|env shell|env migrate|env upload|env trust".split("|"),
     *"env lock|env sync|env outdated".split("|"),
     *"eval run|eval gate|eval push|eval rescore|eval export|train run|open".split("|"),
-    *"eval ctl status|eval ctl pause|eval ctl resume|eval ctl set|eval ctl drain".split("|"),
-    *"eval ctl cancel|eval ctl retry".split("|"),
     *"rollouts serve|rollouts dump".split("|"),
     # The inside of a pod or a sandbox.
     *"pods exec|pods cp|sandbox run|sandbox upload|sandbox download|sandbox cp".split("|"),
