@@ -12,6 +12,9 @@ ORACLE = f"{BUILT_IN}oracle"
 PROBES = f"{BUILT_IN}probes"
 """Answers as the probes of `prime env check` ask for; nobody names it."""
 
+VERDICTS = f"{BUILT_IN}verdicts"
+"""Stands in for judges while two forms of an environment are compared; nobody names it."""
+
 REPLAY = f"{BUILT_IN}replay:"
 """Prefix of the model that replays the run whose id follows."""
 

@@ -2,12 +2,35 @@
 
 import inspect
 import json
+import os
 import re
 from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
 Environment = Info = Message = ChatMessage = Messages = Rubric = State = Any
+
+OPENAI_URL = os.environ.get("OPENAI_BASE_URL", "https://api.openai.com/v1")
+"""Where a client of OpenAI asks that is given no address."""
+JUDGE_PROMPT = """Given a ground truth answer \
+and a response, determine if the response is correct.
+
+Question:
+```
+{question}
+```
+
+Ground truth answer:
+```
+{answer}
+```
+
+Response:
+```
+{response}
+```
+
+Respond either "yes" or "no" only."""
 
 
 def fields_of(row: Any, system_prompt: str | None) -> dict[str, Any]:
@@ -42,6 +65,29 @@ def state_of(data: Any, trace: Any) -> dict[str, Any]:
     """What of a rollout's state is the same in v1."""
     fields = {"answer": data.answer, "info": data.info, "task": data.task}
     return {"prompt": asked(data), "completion": said(trace), **fields}
+
+
+def judge_of(
+    config: Any,
+    trace: Any,
+    parser: "Parser",
+    template: str = JUDGE_PROMPT,
+    *,
+    question: bool = True,
+) -> Callable[..., Any]:
+    """What v0 gave to rewards as `judge`: asks another model, whose calls are in the trace.
+
+    Without `question` the judge is not told what was asked.
+    """
+    import verifiers.v1 as vf
+
+    async def judge(prompt: Any, completion: Any, answer: Any, _state: Any = None) -> str:
+        last = prompt if isinstance(prompt, str) else prompt[-1]["content"]
+        response = parser.parse_answer(completion)
+        text = template.format(question=last * question, answer=answer, response=response)
+        return str((await vf.Judge(config).complete(text, trace=trace)).text)
+
+    return judge
 
 
 def oracle_of(function: Callable[..., Any]) -> Callable[..., Any]:

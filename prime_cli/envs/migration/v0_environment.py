@@ -7,6 +7,7 @@ from typing import NoReturn
 
 from prime_cli.envs.migration import source as reader
 from prime_cli.envs.migration.source import Function, Remark, Source, cannot_migrate
+from prime_cli.envs.migration.v0_judge import V0Judge, read_judge, without_state
 
 LOAD = "load_environment"
 GIVEN = ("completion", "answer", "prompt", "info", "task", "parser", "state")
@@ -50,6 +51,7 @@ class V0Environment:
     train: ast.expr | None = None
     system_prompt: ast.expr | None = None
     rewards: list[RewardFunction] = field(default_factory=list)
+    judge: V0Judge | None = None
     tools: list[Function] = field(default_factory=list)
     max_turns: int | None = None
     left_out: list[Remark] = field(default_factory=list)
@@ -66,13 +68,15 @@ class V0Environment:
 
     @property
     def parsers(self) -> list[ast.expr]:
-        """Those that its rewards are given."""
-        return [each.parser for each in self.rewards if each.parser and "parser" in each.takes]
+        """Those that its rewards and its judge are given."""
+        found = [each.parser for each in self.rewards if each.parser and "parser" in each.takes]
+        return [*found, *([self.judge.parser] if self.judge and self.judge.parser else [])]
 
     @property
     def scoring_names(self) -> set[str]:
         """The names by which its rewards, their parsers and its tools are called."""
-        used = reader.used_names(*self.parsers, *(each.node for each in self.rewards))
+        prompts = [self.judge.prompt] if self.judge and self.judge.prompt else []
+        used = reader.used_names(*self.parsers, *prompts, *(each.node for each in self.rewards))
         return used | {each.name for each in self.tools}
 
     @property
@@ -196,11 +200,16 @@ class _Reader:
     def _read_rubric(self, node: ast.expr) -> None:
         call = self._resolve(node)
         kind = self._source.name_of(call.func) if isinstance(call, ast.Call) else None
-        if not isinstance(call, ast.Call) or kind not in ("Rubric", "RubricGroup"):
+        if not isinstance(call, ast.Call) or kind not in ("Rubric", "RubricGroup", "JudgeRubric"):
             self._stop(call, f"`{ast.unparse(call)[:60]}` is a rubric without a known v1 form")
         if kind == "RubricGroup":
             for each in self._elements(_argument(call, "rubrics", 0)):
                 self._read_rubric(each)
+            return
+        if kind == "JudgeRubric":
+            parser = self._read_judge(call)
+            if isinstance(node, ast.Name):
+                self._read_changes(node.id, parser)
             return
         parser = _argument(call, "parser", 2)
         weights = iter(self._elements(_argument(call, "weights", 1)))
@@ -208,6 +217,19 @@ class _Reader:
             self._add_reward(function, next(weights, ast.Constant(1.0)), parser)
         if isinstance(node, ast.Name):
             self._read_changes(node.id, parser)
+
+    def _read_judge(self, call: ast.Call) -> ast.expr | None:
+        """The parser of a rubric that asks another model, which its rewards get as `judge`."""
+        if self._found.judge is not None:
+            self._stop(call, "a second `JudgeRubric`")
+        given = {each.arg: each.value for each in call.keywords if each.arg}
+        client = given.get("judge_client")
+        if client is not None:
+            given["judge_client"] = self._resolve(client)
+        judge, refused = read_judge(self._source, self._found.load, call, given)
+        self._refused += refused
+        self._found.judge = judge
+        return judge.parser
 
     def _elements(self, node: ast.expr | None) -> Sequence[ast.expr]:
         """Those of a list that is written here, or assigned once."""
@@ -260,8 +282,10 @@ class _Reader:
     def _takes(self, function: Function) -> tuple[str, ...]:
         """The arguments that it is given in v1; those that v1 does not have are refused."""
         names, text = reader.arguments_of(function), ast.unparse(function)
-        lacking = {each for each, default in names.items() if each not in GIVEN and default is None}
-        found = [each for each in GIVEN if each in names]
+        function = without_state(function)
+        given = (*GIVEN, "judge") if self._found.judge else GIVEN
+        lacking = {each for each, default in names.items() if each not in given and default is None}
+        found = [each for each in given if each in names]
         if function.args.kwarg and function.args.kwarg.arg in reader.used_names(function):
             lacking |= (reader.keys_read(function, function.args.kwarg.arg) or set()) - set(
                 GIVEN[:-1]

@@ -92,6 +92,8 @@ class _Writer:
         text = ast.get_docstring(environment.source.tree) or project.description or project.name
         line = text.strip().splitlines()[0].replace('"', "'").replace("\\", "")
         self._doc = line if line.endswith((".", "!", "?")) else f"{line}."
+        self._judge = environment.judge
+        self._moved = environment.judge.moved if environment.judge else {}
         scoring = environment.scoring_statements
         used = reader.used_names(*environment.data_statements, *environment.data_values)
         self._of_data = [name for name in self._arguments if name in used]
@@ -128,10 +130,19 @@ class _Writer:
         """Note what is left out, or found at another place."""
         found, load = self._environment.left_out, self._environment.load
         for name in self._arguments:
-            path, is_used = self._path(name), name in {*self._of_data, *self._of_scoring}
+            path = self._path(name)
+            is_used = name in {*self._of_data, *self._of_scoring, *self._moved}
             if path != name or not is_used:
                 now = f"is `{path}` now" if is_used else "data and rewards do not use"
                 found.append(self._source.remark(load, f"the argument `{name}`, which {now}"))
+        asking = [each.name for each in self._environment.rewards if "judge" in each.takes]
+        if len(asking) > 1:
+            sentence = f"the judge's answers, which {', '.join(asking)} shared: each asks anew"
+            found.append(self._source.remark(load, sentence))
+        if self._judge and not self._judge.sees_question:
+            sentence = "the question, which this release leaves out of the judge's prompt"
+            hint = "remove `question=False` in taskset.py to fill it in"
+            found.append(self._source.remark(load, f"{sentence}: {hint}"))
         if (self._project.root / "tests").is_dir():
             found.append(Remark("tests", 0, "its own tests"))
 
@@ -147,6 +158,9 @@ class _Writer:
         taken = list(self._of_data)
         options = [self._setting(name) for name in self._of_data if name not in self._of_scoring]
         settings = [self._setting(name) for name in self._of_scoring]
+        if self._judge:
+            values = ", ".join(f"{name}={text}" for name, text in self._judge.settings.items())
+            settings.append(f"    judge: vf.JudgeConfig = vf.JudgeConfig({values})\n")
         if found.tools:
             settings.append("    tools: vf.ToolsetConfig = vf.ToolsetConfig()\n")
         if found.train:
@@ -200,6 +214,8 @@ class _Writer:
 
     def _path(self, name: str) -> str:
         """Where the config has the argument `name`."""
+        if name in self._moved:
+            return f"task.judge.{self._moved[name]}"
         field = f"own_{name}" if name in _FIELDS else name
         return f"task.{field}" if name in self._of_scoring else field
 
@@ -214,12 +230,22 @@ class _Writer:
         for each in found.rewards:
             mark = f"reward(weight={each.weight})" if each.weight else "metric"
             values = _VALUES | {"parser": self._called(each.parser) or "v0.Parser()"}
+            values["judge"] = self._asked_judge()
             given = ", ".join(f"{name}={values[name]}" for name in each.takes)
             call = f"{'await ' * each.is_async}{self._called(each.node)}({given})"
             paths = [self._path(name).replace("task.", "self.config.") for name in self._of_scoring]
             made = f"        scoring = make_scoring({', '.join(paths)})\n" * ("scoring." in call)
             head = f"    @vf.{mark}\n    async def {each.name}(self, trace: vf.Trace) -> float:\n"
             yield f"{head}{made}        return float({call})\n"
+
+    def _asked_judge(self) -> str:
+        if self._judge is None:
+            return ""
+        parser = self._called(self._judge.parser) or "v0.Parser()"
+        given = ["self.config.judge", "trace", parser, self._called(self._judge.prompt)]
+        if not self._judge.sees_question:
+            given.append("question=False")
+        return f"v0.judge_of({', '.join(filter(None, given))})"
 
     def _called(self, node: ast.expr | None) -> str:
         """The text of an expression in a method."""

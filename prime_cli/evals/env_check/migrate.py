@@ -2,11 +2,13 @@
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from prime_cli.core.builtin_models import VERDICTS
 from prime_cli.envs.migration.source import Remark
+from prime_cli.envs.migration.v0_judge import sees_question
 from prime_cli.envs.migration.v1_project import plan_migration, read_project
 from prime_cli.envs.project.folder import Project
 from prime_cli.envs.project.scaffold import write_scaffold
@@ -14,6 +16,7 @@ from prime_cli.evals.env_check import check
 from prime_cli.evals.env_check.probe_run import ProbeRun, run_probes
 from prime_cli.evals.execution.setup import RunContext
 from prime_cli.evals.planning.locate import LookupContext, obtain_environment
+from prime_cli.models.endpoints import Endpoint
 from prime_cli.models.gateway.builtin import content_text
 from prime_cli.models.gateway.oracle import OracleProbe
 from prime_cli.runtime.protocol import Rollout
@@ -66,7 +69,12 @@ def migrate_project(
     Raises CannotMigrate before anything is written, and what building and loading raise.
     """
     environment = read_project(project)
+    if environment.judge is not None:
+        context.progress.say("Its judge is not asked: both forms get the same made-up verdicts")
     old, first = _probe(project.root, options, lookup, context)
+    if environment.judge is not None:
+        told = sees_question(old)
+        environment.judge = replace(environment.judge, sees_question=told)
     weights = (first.start and first.start.weights) or {}
     write_scaffold(plan_migration(project, environment, weights, root), force=True)
     new, second = _probe(root, check.CheckOptions(options.examples), lookup, context)
@@ -83,6 +91,7 @@ def _probe(
     interpreter = check.interpreter_of(subject, options, variables, context)
     plan = check.plan_probes(subject, options, len(OracleProbe))
     bench = check.set_up_probes(plan, interpreter, options, variables, context)
+    bench = replace(bench, others=Endpoint(VERDICTS, builtin=True))
     release = interpreter.verifiers or ""
     with context.progress.task(f"Scoring with verifiers {release}", unit="rollouts") as task:
         task.update(total=options.examples * len(OracleProbe))

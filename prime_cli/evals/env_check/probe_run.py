@@ -47,8 +47,8 @@ class ProbeSetup:
     """What a probe run needs; `variables` are those passed to the environment, and those withheld.
 
     `judges` are the variables and the registry for finding other models: both are empty unless
-    these may be called. `hub` opens what answers calls of sandboxes, `warned` are the
-    environment's warnings in all of them.
+    these may be called; `others` answers in their place. `hub` opens what answers calls of
+    sandboxes, `warned` are the environment's warnings in all of them.
     """
 
     plan: EvalPlan
@@ -62,6 +62,7 @@ class ProbeSetup:
     registry: Registry = field(default_factory=Registry)
     offline: bool = False
     hub: OpenRelay | None = None
+    others: Endpoint | None = None
     warned: dict[str, None] = field(default_factory=dict)
 
 
@@ -99,6 +100,8 @@ OnFound = Callable[[ProgramFound], None]
 """Called with what a program found; one that waits goes on when it returns."""
 
 _SECONDS_TO_STOP = 60.0
+_NO_KEY = "EMPTY"
+"""What a judge of verifiers 0.4 sends whose key's variable is not set."""
 
 
 async def run_program(
@@ -132,7 +135,7 @@ class _Run:
             gold=self._gold,
             environ=bench.judges,
             offline=bench.offline,
-            settings=GatewaySettings(hub=bench.hub),
+            settings=_settings(bench),
             say=self._progress.say,
         ) as gateway:
             spec = _spec(bench, gateway, **told)
@@ -203,6 +206,11 @@ class _Run:
 
     async def _ask(self, question: OracleQuestion) -> Message | None:
         return await self._worker.ask_oracle(question.example, question.messages, question.tools)
+
+
+def _settings(bench: ProbeSetup) -> GatewaySettings:
+    keys = () if bench.others is None else (_NO_KEY,)
+    return GatewaySettings(hub=bench.hub, others=bench.others, also_accepted=keys)
 
 
 def _spec(

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from prime_cli.core.builtin_models import ECHO, ORACLE, PROBES, REPLAY
+from prime_cli.core.builtin_models import ECHO, ORACLE, PROBES, REPLAY, VERDICTS
 from prime_cli.models.gateway.calls import Call, CallFailed, Reply
 from prime_cli.models.gateway.oracle import (
     GoldAnswers,
@@ -18,6 +18,7 @@ from prime_cli.models.gateway.oracle import (
     OracleFailed,
     OracleQuestion,
     Probes,
+    verdict,
 )
 from prime_cli.models.gateway.replay import Recording, replay
 from prime_cli.models.gateway.streams import event
@@ -187,6 +188,8 @@ class BuiltinModels:
             return await self._probes.answer(
                 call.identity, lambda: self._oracle(call, request), asked
             )
+        if model == VERDICTS:
+            return verdict(asked)
         if model != ECHO:
             raise _refusal(f"No server of `{model}` runs for this call", 404)
         return asked

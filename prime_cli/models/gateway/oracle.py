@@ -94,6 +94,7 @@ ENDLESS = "conversation_does_not_end"
 
 _LONGEST_ECHO = 20_000
 _GARBLED_WORDS = 12
+_VERDICTS = ("yes", "no", "1", "0", "A", "B", "CORRECT", "INCORRECT")
 _SYLLABLES = "blorf dwix frunt gleep kworn plimf quazz skrib thrup vlent wumph zyggo".split()
 
 
@@ -167,6 +168,11 @@ class Probes:
         if probe is OracleProbe.GARBAGE:
             return garbage(identity.example, self._turns[identity])
         return "" if probe is OracleProbe.EMPTY else " \n"
+
+
+def verdict(asked: str) -> str:
+    """A judge's answer that depends on the question alone; it judges nothing."""
+    return _VERDICTS[hashlib.sha256(asked.encode()).digest()[0] % len(_VERDICTS)]
 
 
 def garbage(example: int, turn: int) -> str:

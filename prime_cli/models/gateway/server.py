@@ -101,6 +101,7 @@ class Gateway:
             sandboxed=settings.sandboxed,
             say=say,
             policy_of=settings.policy_of,
+            others=settings.others,
         )
         replayed = None
         if saved is not None:

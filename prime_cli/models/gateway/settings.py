@@ -49,7 +49,7 @@ class GatewaySettings:
     the run's endpoint has refused the key. `also_accepted` are keys of the user's that open
     the gateway as its token does. A `tap` sees calls before all that answers them.
     `policy_of` names the endpoint for a call of the policy, None for that of the run. `hub` opens
-    what answers calls of sandboxes; None refuses them.
+    what answers calls of sandboxes; None refuses them. `others` answers for all other models.
     """
 
     call_seconds: float = CALL_SECONDS
@@ -65,3 +65,4 @@ class GatewaySettings:
     tap: Step | None = None
     policy_of: Callable[[Call], Endpoint | None] | None = None
     hub: OpenRelay | None = None
+    others: Endpoint | None = None

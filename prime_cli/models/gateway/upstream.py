@@ -89,7 +89,8 @@ class ModelRouter:
     but not if `sandboxed`, unless the run itself uses both. A group of endpoints is
     used in turn; members that are not `is_free` are skipped, unless none is. `say` is told which
     service and key a name stands for, where neither the run nor the registry says so. `policy_of`
-    decides first where the policy's calls of the run's model go, and may leave it open.
+    decides first where the policy's calls of the run's model go, and may leave it open. With
+    `others` that endpoint answers for every other name.
     """
 
     def __init__(
@@ -105,7 +106,9 @@ class ModelRouter:
         sandboxed: bool = False,
         say: Callable[[str], None] | None = None,
         policy_of: Callable[[Call], Endpoint | None] | None = None,
+        others: Endpoint | None = None,
     ) -> None:
+        self._others = others
         self._policy_of = policy_of
         self._is_free = is_free
         self._say = say
@@ -189,6 +192,8 @@ class ModelRouter:
         return route
 
     def _find(self, name: str) -> Endpoint:
+        if self._others is not None:
+            return self._others
         entries = self._registry.find(name)
         if entries:
             return endpoint_of(entries, name, self._environ)

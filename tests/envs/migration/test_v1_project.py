@@ -171,3 +171,78 @@ def test_the_project_requires_verifiers_of_today(tmp_path: Path) -> None:
     assert project["project"]["requires-python"] == ">=3.11,>=3.10"
     assert project["tool"]["verifiers"]["eval"] == {"num_examples": 7}
     assert project["tool"]["hatch"]["build"]["targets"]["wheel"] == {"packages": ["sums"]}
+
+
+JUDGED = """
+import os
+
+import verifiers as vf
+from datasets import Dataset
+from openai import AsyncOpenAI
+
+PROMPT = "Is {response} like {answer}, asked {question}?"
+
+
+def load_environment(judge_model: str = "gpt-4.1-mini", judge_key: str = "JUDGE_KEY", n: int = 4):
+    data = Dataset.from_list([{"question": str(n), "answer": str(n)} for n in range(n)])
+    client = AsyncOpenAI(api_key=os.getenv(judge_key))
+    parser = vf.XMLParser(["answer"])
+    rubric = vf.JudgeRubric(
+        judge_client=client, judge_model=judge_model, judge_prompt=PROMPT, parser=parser
+    )
+
+    async def liked(judge, prompt, completion, answer, state):
+        verdict = await judge(prompt, completion, answer, state)
+        return float("yes" in verdict)
+
+    rubric.add_reward_func(liked, weight=0.5)
+    return vf.SingleTurnEnv(dataset=data, rubric=rubric)
+"""
+
+
+def test_a_judge_is_a_config_that_its_rewards_are_called_with(tmp_path: Path) -> None:
+    files, found = migrated(tmp_path, JUDGED)
+    text = files["sums/taskset.py"]
+    compile(text, "taskset.py", "exec")
+    assert (
+        "    judge: vf.JudgeConfig = vf.JudgeConfig(model='gpt-4.1-mini', "
+        "base_url=v0.OPENAI_URL, api_key_var='JUDGE_KEY')\n"
+    ) in text
+    assert "judge=v0.judge_of(self.config.judge, trace, parser, PROMPT)" in text
+    assert "AsyncOpenAI(" not in text
+    assert [each.sentence for each in found.left_out] == [
+        "the argument `judge_model`, which is `task.judge.model` now",
+        "the argument `judge_key`, which is `task.judge.api_key_var` now",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "told"),
+    [
+        (
+            "judge_model=judge_model",
+            "judge_model=choose()",
+            "`choose()`, the judge's model, cannot",
+        ),
+        ("os.getenv(judge_key)", "judge_key", "the key of the judge is not read from a variable"),
+        (
+            "AsyncOpenAI(api_key",
+            "AsyncOpenAI(timeout=3, api_key",
+            "`timeout` of the judge's client",
+        ),
+        ("judge_prompt=PROMPT", "judge_prompt=judge_key", "the prompt of the judge is an argument"),
+        ("parser=parser\n", "parser=parser, judge_sampling_args=made()\n", "cannot be read here"),
+        (
+            "answer, state)\n        return",
+            "answer, state)\n        note(state)\n        return",
+            "state",
+        ),
+    ],
+)
+def test_what_of_a_judge_has_no_v1_form_is_refused(
+    before: str, after: str, told: str, tmp_path: Path
+) -> None:
+    assert before in JUDGED
+    with pytest.raises(CannotMigrate) as caught:
+        migrated(tmp_path, JUDGED.replace(before, after))
+    assert any(told in str(each) for each in caught.value.remarks)

@@ -9,6 +9,7 @@ from prime_cli.evals.env_check.probe_run import ProbeRun
 from prime_cli.models.gateway.oracle import OracleProbe
 from prime_cli.runtime.protocol import Rollout, RolloutError
 from tests.envs.migration.projects import PLAIN, write_project
+from tests.envs.migration.test_v1_project import JUDGED
 from tests.helpers.cli import Result, prime_process
 
 PROMPT = [{"role": "user", "content": "1 + 1"}]
@@ -108,3 +109,21 @@ def test_a_form_that_is_not_equal_is_said_to_be_none(tmp_path: Path) -> None:
     assert done.code == 1
     assert "sums-v1 is not equal to its v0 form" in done.err
     assert "differ: reward, right" in done.out
+
+
+@pytest.mark.slow
+def test_a_judge_is_asked_the_same_in_both_forms(tmp_path: Path) -> None:
+    done = migrate(write_project(tmp_path / "sums", JUDGED), "-n", "4", "--output", "json")
+    assert done.code == 0, done.err
+    assert "Its judge is not asked: both forms get the same made-up verdicts" in done.err
+    assert "leaves out of the judge's prompt" in done.err
+    rewards = {each["v0"] for each in json.loads(done.out)["compared"]}
+    assert rewards >= {0.0, 0.5}
+
+
+@pytest.mark.slow
+def test_a_judge_that_is_asked_otherwise_gives_other_rewards(tmp_path: Path) -> None:
+    changed = JUDGED.replace("await judge(prompt,", "await judge(prompt if v1 else 'else',")
+    changed = changed.replace("PROMPT = ", "v1 = __name__ != 'sums'\nPROMPT = ")
+    done = migrate(write_project(tmp_path / "sums", changed), "-n", "4")
+    assert (done.code, "is not equal to its v0 form" in done.err) == (1, True)

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from prime_cli.core.builtin_models import VERDICTS
 from prime_cli.models.endpoints import Endpoint
 from prime_cli.models.gateway.builtin import BuiltinModels
 from prime_cli.models.gateway.calls import Call, Reply
@@ -133,6 +134,21 @@ def test_a_judge_may_be_a_built_in_model() -> None:
 
     with ScriptedModel() as model:
         assert run(scenario(model)).said == "same"
+        assert model.requests == []
+
+
+def test_made_up_verdicts_stand_in_for_every_other_model() -> None:
+    async def scenario(model: ScriptedModel) -> list[str]:
+        settings = GatewaySettings(others=Endpoint(VERDICTS, builtin=True))
+        async with Gateway(Endpoint("policy", model.url), settings=settings, environ={}) as gate:
+            asked = [str(n) for n in range(40)]
+            said = [(await ask(gate, each, model="gpt-9")).said for each in asked]
+            again = [(await ask(gate, each, model="judge")).said for each in asked]
+        assert said == again
+        return said
+
+    with ScriptedModel() as model:
+        assert {"yes", "no"} < set(run(scenario(model)))
         assert model.requests == []
 
 
