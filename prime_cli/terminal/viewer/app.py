@@ -12,6 +12,7 @@ from textual.app import App
 from textual.binding import Binding, BindingType
 from textual.message import Message
 from textual.widget import Widget
+from textual.widgets import HelpPanel
 from textual.worker import get_current_worker
 
 from prime_cli.core.errors import PrimeError
@@ -63,7 +64,7 @@ class RunsScreen(ViewerScreen):
         self._marked: str | None = None
 
     def parts(self) -> Iterable[Widget]:
-        yield Rows(self._line, id="runs")
+        yield Rows(self._line, is_head=lambda index: self._path_at(index) is None, id="runs")
 
     def on_mount(self) -> None:
         self.say("title", "Evaluations saved here")
@@ -91,8 +92,8 @@ class RunsScreen(ViewerScreen):
         for group in event.groups:
             self._listed.extend((group, run) for run in (None, *group.runs))
         keys = [self._key_at(index) for index in range(len(self._listed))]
-        # A row that is gone leaves the cursor where it was; at first it is on the first run.
-        cursor = keys.index(key) if key in keys else min(last or 1, len(keys))
+        # A row that is gone leaves the cursor where it was.
+        cursor = keys.index(key) if key in keys else min(last, len(keys))
         rows.follow(len(self._listed), cursor)
         count = sum(len(group.runs) for group in event.groups)
         self.say("facts", f"{pluralize(count, 'run')} by environment and model")
@@ -190,7 +191,8 @@ class Viewer(App[None]):
     ENABLE_COMMAND_PALETTE = False
     # On the app, so that they come last in the footer.
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,backspace", "screen.back", "Back"),
+        Binding("escape,backspace", "back", "Back"),
+        Binding("question_mark", "help", "Help", key_display="?"),
         Binding("q", "quit", "Quit"),
     ]
 
@@ -211,6 +213,20 @@ class Viewer(App[None]):
     def on_mount(self) -> None:
         self._first.is_first = True
         self.push_screen(self._first)
+
+    def action_help(self) -> None:
+        """Show every key that works now, or hide them again."""
+        if self.screen.query(HelpPanel):
+            self.action_hide_help_panel()
+        else:
+            self.action_show_help_panel()
+
+    async def action_back(self) -> None:
+        """Close the help, else leave the screen."""
+        if self.screen.query(HelpPanel):
+            self.action_hide_help_panel()
+        elif isinstance(self.screen, ViewerScreen):
+            self.screen.action_back()
 
 
 def show_runs(runs: Runs) -> None:

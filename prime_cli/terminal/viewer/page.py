@@ -23,12 +23,12 @@ class PageText(ScrollView, can_focus=True, inherit_bindings=False):
 
     DEFAULT_CSS = "PageText { height: 1fr; overflow-x: hidden; }"
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("up,k", "move(-1)", show=False),
-        Binding("down,j", "move(1)", show=False),
-        Binding("pageup", "page(-1)", show=False),
-        Binding("pagedown,space", "page(1)", show=False),
-        Binding("home,g", "edge(-1)", show=False),
-        Binding("end,G", "edge(1)", show=False),
+        Binding("up,k", "move(-1)", "Up", show=False),
+        Binding("down,j", "move(1)", "Down", show=False),
+        Binding("pageup", "page(-1)", "Page up", show=False),
+        Binding("pagedown,space", "page(1)", "Page down", show=False),
+        Binding("home,g", "edge(-1)", "Beginning", show=False),
+        Binding("end,G", "edge(1)", "End", show=False),
     ]
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002

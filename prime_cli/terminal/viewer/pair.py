@@ -88,12 +88,12 @@ class SideBySide(ViewerScreen):
         Binding("right,l", "rollout(1)", "Next rollout"),
         Binding("left,h", "rollout(-1)", "Rollout before"),
         # Before the side that has the focus sees them.
-        Binding("up,k", "both('move', -1)", show=False, priority=True),
-        Binding("down,j", "both('move', 1)", show=False, priority=True),
-        Binding("pageup", "both('page', -1)", show=False, priority=True),
-        Binding("pagedown,space", "both('page', 1)", show=False, priority=True),
-        Binding("home,g", "both('edge', -1)", show=False, priority=True),
-        Binding("end,G", "both('edge', 1)", show=False, priority=True),
+        Binding("up,k", "both('move', -1)", "Up", show=False, priority=True),
+        Binding("down,j", "both('move', 1)", "Down", show=False, priority=True),
+        Binding("pageup", "both('page', -1)", "Page up", show=False, priority=True),
+        Binding("pagedown,space", "both('page', 1)", "Page down", show=False, priority=True),
+        Binding("home,g", "both('edge', -1)", "Beginning", show=False, priority=True),
+        Binding("end,G", "both('edge', 1)", "End", show=False, priority=True),
     ]
 
     def __init__(self, pair: RunPair, index: int, went_to: Callable[[int], None]) -> None:

@@ -1,6 +1,7 @@
 """Lists of any length, of which only the visible lines are rendered; and the grid of a run."""
 
 from collections.abc import Callable
+from itertools import chain
 from typing import ClassVar
 
 from rich.segment import Segment
@@ -25,16 +26,19 @@ from prime_cli.terminal.viewer.screen import (
 
 
 class Rows(ScrollView, can_focus=True, inherit_bindings=False):
-    """Lines made by a function of their index; one of them is under the cursor."""
+    """Lines made by a function of their index; one of them is under the cursor.
+
+    The cursor skips those that are heads.
+    """
 
     DEFAULT_CSS = "Rows { height: 1fr; overflow-x: hidden; }"
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("up,k", "move(-1)", show=False),
-        Binding("down,j", "move(1)", show=False),
-        Binding("pageup", "page(-1)", show=False),
-        Binding("pagedown,space", "page(1)", show=False),
-        Binding("home,g", "go(0)", show=False),
-        Binding("end,G", "go(-1)", show=False),
+        Binding("up,k", "move(-1)", "Up", show=False),
+        Binding("down,j", "move(1)", "Down", show=False),
+        Binding("pageup", "page(-1)", "Page up", show=False),
+        Binding("pagedown,space", "page(1)", "Page down", show=False),
+        Binding("home,g", "go(0)", "First", show=False),
+        Binding("end,G", "go(-1)", "Last", show=False),
         Binding("enter", "choose", "Open"),
     ]
 
@@ -50,9 +54,16 @@ class Rows(ScrollView, can_focus=True, inherit_bindings=False):
             """The list, for `@on` with a selector."""
             return self.rows
 
-    def __init__(self, line: Callable[[int], Line], *, id: str | None = None) -> None:  # noqa: A002
+    def __init__(
+        self,
+        line: Callable[[int], Line],
+        *,
+        is_head: Callable[[int], bool] = lambda _: False,
+        id: str | None = None,  # noqa: A002
+    ) -> None:
         super().__init__(id=id)
         self._line = line
+        self._is_head = is_head
         self.count = 0
         self.cursor = 0
 
@@ -73,11 +84,16 @@ class Rows(ScrollView, can_focus=True, inherit_bindings=False):
 
     def move_to(self, index: int) -> None:
         """Put the cursor on row `index`, or the nearest there is, and bring it into view."""
-        self.cursor = max(0, min(index, self.count - 1))
+        index = max(0, min(index, self.count - 1))
+        ways = [range(index, self.count), range(index, -1, -1)]
+        if index < self.cursor:
+            ways.reverse()
+        self.cursor = next((row for row in chain(*ways) if not self._is_head(row)), index)
         height = max(1, self.scrollable_content_region.height)
         top = round(self.scroll_y)
-        if self.cursor < top:
-            self.scroll_to(y=self.cursor, animate=False)
+        above = self.cursor - (self.cursor > 0 and self._is_head(self.cursor - 1))
+        if above < top:
+            self.scroll_to(y=above, animate=False)
         elif self.cursor >= top + height:
             self.scroll_to(y=self.cursor - height + 1, animate=False)
         self.refresh()
@@ -103,7 +119,7 @@ class Rows(ScrollView, can_focus=True, inherit_bindings=False):
 
     def on_click(self, event: events.Click) -> None:
         index = event.y + self.scroll_offset.y
-        if index < self.count:
+        if index < self.count and not self._is_head(index):
             self.move_to(index)
             self.action_choose()
 
@@ -136,8 +152,8 @@ class RolloutGrid(Rows):
     """One example a row, one rollout a column; the cursor is on a rollout."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("left,h", "turn(-1)", show=False),
-        Binding("right,l", "turn(1)", show=False),
+        Binding("left,h", "turn(-1)", "Left", show=False),
+        Binding("right,l", "turn(1)", "Right", show=False),
     ]
 
     class Opened(Message):

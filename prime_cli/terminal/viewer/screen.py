@@ -33,7 +33,7 @@ class ViewerScreen(Screen[None]):
     ViewerScreen #status { color: $text-muted; text-wrap: wrap; max-height: 3; }
     """
     is_first = False
-    """Whether leaving it leaves the app."""
+    """Whether there is nothing to go back to."""
 
     def compose(self) -> ComposeResult:
         yield label("title")
@@ -63,9 +63,9 @@ class ViewerScreen(Screen[None]):
         self.fail(event.failure)
 
     def action_back(self) -> None:
-        """Leave this screen; from the first one, the app."""
+        """Leave this screen, unless it is the first."""
         if self.is_first:
-            self.app.exit()
+            self.say("status", "press q to quit")
         else:
             self.app.pop_screen()
 
