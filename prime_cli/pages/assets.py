@@ -1,4 +1,4 @@
-"""The style sheet and script of all pages, and the headers that let a page load nothing else.
+"""The style sheet, script and icon of all pages, and the headers that let a page load nothing else.
 
 Each is one file to a browser: all of `static/*.css`, or `*.js`, in the order of their names. Its
 address has the hash of its content, so browsers keep it for good.
@@ -33,7 +33,7 @@ ASSET_HEADERS = {
     "x-content-type-options": "nosniff",
 }
 STATIC = "/static/"
-_TYPES = {"css": "text/css", "js": "text/javascript"}
+_TYPES = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
 
 
 class Asset(NamedTuple):
@@ -51,7 +51,7 @@ class Asset(NamedTuple):
 
 @cache
 def asset(kind: str) -> Asset:
-    """The style sheet (`css`) or the script (`js`)."""
+    """The style sheet (`css`), the script (`js`) or the icon (`svg`)."""
     folder = resources.files(__package__) / "static"
     found = sorted((each for each in folder.iterdir() if each.name.endswith(f".{kind}")), key=str)
     content = b"\n".join(each.read_bytes() for each in found)

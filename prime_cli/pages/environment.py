@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
+from prime_cli.core.formatting import format_number
 from prime_cli.core.installation import require
 from prime_cli.pages import links
 from prime_cli.pages.markdown import BREAK, PART_BYTES
@@ -106,12 +107,20 @@ class UseCommand(NamedTuple):
     lines: str
 
 
+class EnvironmentFact(NamedTuple):
+    """What a publisher or the hub states about an environment."""
+
+    name: str
+    value: str
+
+
 class ReadmeRecord(Struct, frozen=True):
     """A part of the README as safe HTML, none without one, and the commands of each tool."""
 
     head: EnvironmentHead
     readme: Window[Html]
     uses: list[UseCommand]
+    facts: list[EnvironmentFact]
 
 
 _README = Room(rows=1)
@@ -122,7 +131,8 @@ def readme_page(detail: EnvironmentDetail, readme: str, cursor: Cursor = FIRST) 
     head = head_of(detail, "readme")
     parts = [Html(part) for part in readme.split(BREAK) if part]
     path = next(tab.path for tab in head.tabs if tab.name == "readme")
-    record = ReadmeRecord(head, _README.window(parts, cursor, path), _uses(head))
+    shown = _README.window(parts, cursor, path)
+    record = ReadmeRecord(head, shown, _uses(head), list(_facts(detail)))
     return Page("environment.html", head.slug, record, command=(f"prime env info {head.slug}",))
 
 
@@ -136,18 +146,35 @@ def _uses(head: EnvironmentHead) -> list[UseCommand]:
             UseCommand("uv", f"uv add {requirement} --index {index}"),
             UseCommand("pip", f"pip install {requirement} --extra-index-url {index}"),
         ]
+    train = f"prime train {slug} -m MODEL"
     found += [
-        UseCommand("pyproject.toml", f'dependencies = ["{requirement}"]'),
         UseCommand(
             "verifiers", f'import verifiers as vf\n\nenv = vf.load_environment("{detail.name}")'
         ),
-        UseCommand("TRL", f"prime train {slug} -m MODEL"),
-        UseCommand("prime-rl", f"prime train {slug} -m MODEL --engine prime-rl"),
+        UseCommand("train", f"{train}\n\n# by prime-rl instead of TRL\n{train} --engine prime-rl"),
     ]
     if detail.wheel_sha256:
         pinned = f"prime env install {slug}@{version}#sha256={detail.wheel_sha256}"
-        found.append(UseCommand("prime, pinned to these bytes", pinned))
+        found.append(UseCommand("pinned", pinned))
     return found
+
+
+_LONGEST_FACT = 80
+
+
+def _facts(detail: EnvironmentDetail) -> Iterator[EnvironmentFact]:
+    metadata = detail.metadata
+    known = {
+        "License": metadata.license if isinstance(metadata.license, str) else "",
+        "Python": metadata.python_requires,
+        "Published": (detail.created_at or "")[:10],
+        "Stars": format_number(detail.stars or 0),
+        "Downloads": "" if detail.downloads is None else format_number(detail.downloads),
+        "Signatures": format_number(detail.signatures) if detail.signatures else "",
+    }
+    for name, value in known.items():
+        if value:
+            yield EnvironmentFact(name, shorten(value, _LONGEST_FACT))
 
 
 def render_plain(source: str, files: str) -> str:

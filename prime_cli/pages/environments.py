@@ -3,6 +3,7 @@
 import shlex
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from prime_cli.core.archive.kinds import EnvironmentKind
 from prime_cli.core.formatting import pluralize
@@ -74,11 +75,12 @@ class CataloguePage(Struct, frozen=True):
 
 
 class FilterChoice(Struct, frozen=True):
-    """A value of a filter."""
+    """A value of a filter, and the list that it leads to."""
 
     value: str
     label: str
     chosen: bool
+    path: str
 
 
 class CatalogueFilter(Struct, frozen=True):
@@ -133,6 +135,11 @@ class CatalogueRecord(Struct, frozen=True, kw_only=True):
     orders: list[FilterChoice]
 
     @property
+    def first_commands(self) -> str:
+        """What fills an empty list."""
+        return "prime env init my-env\nprime env upload my-env --visibility public"
+
+    @property
     def has_best(self) -> bool:
         """Whether a card names its best evaluation."""
         return any(card.best for card in self.found.cards)
@@ -145,12 +152,15 @@ def catalogue_page(found: CataloguePage, filters: CatalogueFilter) -> Page:
         filters=filters,
         count=pluralize(found.total, "environment"),
         next=filters.path(found.next_cursor) if found.next_cursor else None,
-        kinds=[FilterChoice(kind, kind, kind == filters.kind) for kind in EnvironmentKind],
-        orders=[
-            FilterChoice(name, label, name == filters.sort) for name, (_, label) in ORDERS.items()
-        ],
+        kinds=[_choice(filters, "kind", kind, kind or "All") for kind in ("", *EnvironmentKind)],
+        orders=[_choice(filters, "sort", name, label) for name, (_, label) in ORDERS.items()],
     )
     return Page("catalogue.html", "Environments", record, command=(_command(filters),))
+
+
+def _choice(filters: CatalogueFilter, name: str, value: str, label: str) -> FilterChoice:
+    path = replace(filters, **{name: value}).path()
+    return FilterChoice(value, label, value == getattr(filters, name), path)
 
 
 def _command(filters: CatalogueFilter) -> str:

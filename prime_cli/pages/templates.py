@@ -114,6 +114,11 @@ class Frame(Struct, frozen=True):
     account: NavigationLink | None = None
     hub: HubOrigin | None = None
 
+    @property
+    def home(self) -> str:
+        """Where the brand in the head leads: the first page of all."""
+        return self.navigation[0].path if self.navigation else links.CATALOGUE
+
 
 class ErrorMessage(Struct, frozen=True):
     """The sentence of a failure, and what to do about it."""
