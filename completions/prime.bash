@@ -103,6 +103,7 @@ _prime_step() {
     'prime eval rerun') at='prime eval rerun' ;;
     'prime eval rescore') at='prime eval rescore' ;;
     'prime eval import') at='prime eval import' ;;
+    'prime eval watch') at='prime eval watch' ;;
     'prime eval ctl') at='prime eval ctl' ;;
     'prime eval merge') at='prime eval merge' ;;
     'prime eval compare') at='prime eval compare' ;;
@@ -480,6 +481,7 @@ _prime_offers() {
     'prime eval --baseline') offers='@runs @folders @evaluations' ;;
     'prime eval --max-drop') offers='' ;;
     'prime eval --junit') offers='@files' ;;
+    'prime eval --notify') offers='' ;;
     'prime eval --hf-hub-dataset-name'|'prime eval -D') offers='' ;;
     'prime eval --print-job') offers='slurm kubernetes sky' ;;
     'prime eval --shards') offers='' ;;
@@ -528,6 +530,7 @@ _prime_offers() {
     'prime eval run --baseline') offers='@runs @folders @evaluations' ;;
     'prime eval run --max-drop') offers='' ;;
     'prime eval run --junit') offers='@files' ;;
+    'prime eval run --notify') offers='' ;;
     'prime eval run --hf-hub-dataset-name'|'prime eval run -D') offers='' ;;
     'prime eval run --print-job') offers='slurm kubernetes sky' ;;
     'prime eval run --shards') offers='' ;;
@@ -576,6 +579,7 @@ _prime_offers() {
     'prime eval import --name') offers='' ;;
     'prime eval import --scorer') offers='' ;;
     'prime eval import --output'|'prime eval import -o') offers='table plain json jsonl' ;;
+    'prime eval watch --output'|'prime eval watch -o') offers='table plain json jsonl' ;;
     'prime eval ctl status --output'|'prime eval ctl status -o') offers='table plain json jsonl' ;;
     'prime eval ctl pause --output'|'prime eval ctl pause -o') offers='table plain json jsonl' ;;
     'prime eval ctl resume --output'|'prime eval ctl resume -o') offers='table plain json jsonl' ;;
@@ -1307,6 +1311,7 @@ _prime_offers() {
     'prime eval rerun 0') offers='@runs @folders @evaluations' ;;
     'prime eval rescore 0') offers='@runs @folders @evaluations' ;;
     'prime eval import 0') offers='@files @folders' ;;
+    'prime eval watch 0') offers='@runs @folders' ;;
     'prime eval ctl status 0') offers='@runs @folders' ;;
     'prime eval ctl pause 0') offers='@runs @folders' ;;
     'prime eval ctl resume 0') offers='@runs @folders' ;;
@@ -1472,8 +1477,8 @@ _prime_words() {
     'prime env publisher list') words='' options='--output -o --quiet -q --context --offline -h --help' ;;
     'prime env publisher remove') words='' options='--output -o --quiet -q --context --offline -h --help' ;;
     'prime env inspect') words='' options='--version -v --max-bytes --output -o --quiet -q --context --offline -h --help' ;;
-    'prime eval') words='run list show view search rerun rescore import ctl merge compare power leaderboard gate prices export push get samples logs delete' options='--model -m --num-examples --num-tasks -n --rollouts-per-example --num-rollouts -r --examples --split --shuffle --shard --ray --workers --max-concurrent --max-concurrent-requests -c --max-tokens -t --temperature -T --sampling-args -S --env-args -a --extra-env-kwargs -x --api-base-url -b --api-key-var -k --endpoints-path -e --provider -p --header --env.NAME --env-var --env-file --secrets --state-columns -C --independent-scoring -i --max-retries --max-error-rate --fail-fast --no-fail-fast --max-cost --token-budget --call-timeout --score-timeout --rollout-timeout --timeout --cache --retry-errors --verifiers --python --with --sandbox --allow-net --only-gateway --sandbox-provider --debug --hub --output-dir --tag --note --resume -R --new --fail-under --baseline --max-drop --junit --github-summary --no-github-summary --save-results --save-dataset --push --no-push --save-to-hf-hub -H --hf-hub-dataset-name -D --print-job --shards --verbose -v --dry-run --yes -y --output --quiet -q --context --offline --all -h --help' ;;
-    'prime eval run') words='' options='--model -m --num-examples --num-tasks -n --rollouts-per-example --num-rollouts -r --examples --split --shuffle --shard --ray --workers --max-concurrent --max-concurrent-requests -c --max-tokens -t --temperature -T --sampling-args -S --env-args -a --extra-env-kwargs -x --api-base-url -b --api-key-var -k --endpoints-path -e --provider -p --header --env.NAME --env-var --env-file --secrets --state-columns -C --independent-scoring -i --max-retries --max-error-rate --fail-fast --no-fail-fast --max-cost --token-budget --call-timeout --score-timeout --rollout-timeout --timeout --cache --retry-errors --verifiers --python --with --sandbox --allow-net --only-gateway --sandbox-provider --debug --hub --output-dir --tag --note --resume -R --new --fail-under --baseline --max-drop --junit --github-summary --no-github-summary --save-results --save-dataset --push --no-push --save-to-hf-hub -H --hf-hub-dataset-name -D --print-job --shards --verbose -v --dry-run --yes -y --output --quiet -q --context --offline --all -h --help' ;;
+    'prime eval') words='run list show view search rerun rescore import watch ctl merge compare power leaderboard gate prices export push get samples logs delete' options='--model -m --num-examples --num-tasks -n --rollouts-per-example --num-rollouts -r --examples --split --shuffle --shard --ray --workers --max-concurrent --max-concurrent-requests -c --max-tokens -t --temperature -T --sampling-args -S --env-args -a --extra-env-kwargs -x --api-base-url -b --api-key-var -k --endpoints-path -e --provider -p --header --env.NAME --env-var --env-file --secrets --state-columns -C --independent-scoring -i --max-retries --max-error-rate --fail-fast --no-fail-fast --max-cost --token-budget --call-timeout --score-timeout --rollout-timeout --timeout --cache --retry-errors --verifiers --python --with --sandbox --allow-net --only-gateway --sandbox-provider --debug --hub --output-dir --tag --note --resume -R --new --fail-under --baseline --max-drop --junit --github-summary --no-github-summary --save-results --save-dataset --push --no-push --notify --save-to-hf-hub -H --hf-hub-dataset-name -D --print-job --shards --verbose -v --dry-run --yes -y --output --quiet -q --context --offline --all -h --help' ;;
+    'prime eval run') words='' options='--model -m --num-examples --num-tasks -n --rollouts-per-example --num-rollouts -r --examples --split --shuffle --shard --ray --workers --max-concurrent --max-concurrent-requests -c --max-tokens -t --temperature -T --sampling-args -S --env-args -a --extra-env-kwargs -x --api-base-url -b --api-key-var -k --endpoints-path -e --provider -p --header --env.NAME --env-var --env-file --secrets --state-columns -C --independent-scoring -i --max-retries --max-error-rate --fail-fast --no-fail-fast --max-cost --token-budget --call-timeout --score-timeout --rollout-timeout --timeout --cache --retry-errors --verifiers --python --with --sandbox --allow-net --only-gateway --sandbox-provider --debug --hub --output-dir --tag --note --resume -R --new --fail-under --baseline --max-drop --junit --github-summary --no-github-summary --save-results --save-dataset --push --no-push --notify --save-to-hf-hub -H --hf-hub-dataset-name -D --print-job --shards --verbose -v --dry-run --yes -y --output --quiet -q --context --offline --all -h --help' ;;
     'prime eval list') words='' options='--num -n --page -p --env --env-name -e --hub --outputs-dir --tag --output -o --quiet -q --context --offline -h --help' ;;
     'prime eval show') words='' options='--rollout --example --errors --reduce --threshold --output -o --quiet -q -h --help' ;;
     'prime eval view') words='' options='--env-dir -e --outputs-dir -o --web --port --no-browser -h --help' ;;
@@ -1481,6 +1486,7 @@ _prime_words() {
     'prime eval rerun') words='' options='--model -m --max-concurrent -c --api-base-url -b --api-key-var -k --endpoints-path -e --provider -p --header --env-var --max-cost --token-budget --cache --sandbox --allow-net --only-gateway --force --yes -y --output -o --quiet -q --context --offline -h --help' ;;
     'prime eval rescore') words='' options='--environment --example --replay --force --env-args -a --max-concurrent -c --env-var --endpoints-path -e --max-cost --cache --sandbox --allow-net --only-gateway --yes -y --output -o --quiet -q --context --offline -h --help' ;;
     'prime eval import') words='' options='--name --scorer --offline --output -o --quiet -q -h --help' ;;
+    'prime eval watch') words='' options='--output -o --quiet -q -h --help' ;;
     'prime eval ctl') words='status pause resume set drain cancel retry' options='-h --help' ;;
     'prime eval ctl status') words='' options='--output -o --quiet -q -h --help' ;;
     'prime eval ctl pause') words='' options='--output -o --quiet -q -h --help' ;;

@@ -56,7 +56,8 @@ class RunSession(msgspec.Struct, frozen=True, kw_only=True):
     """One process that worked on a run: when, how it ended, and which release of prime.
 
     If it was killed, `ended` and `seconds` are those of its last finished rollout. `host` is the
-    machine that it ran on.
+    machine that it ran on, `code` that of the error that it ended with, `signal` the number of a
+    signal that ended it.
     """
 
     started: str
@@ -66,6 +67,8 @@ class RunSession(msgspec.Struct, frozen=True, kw_only=True):
     failure: str | None = None
     prime: str = __version__
     host: str | None = None
+    code: str | None = None
+    signal: int | None = None
 
 
 class RunManifest(msgspec.Struct, frozen=True, kw_only=True):

@@ -59,6 +59,7 @@ WORDS: dict[str, str] = {
     "eval rerun": "abcd1234",
     "eval rescore": "abcd1234",
     "eval import": "no-such-log",
+    "eval watch": "abcd1234",
     "eval ctl status": "abcd1234",
     "eval ctl pause": "abcd1234",
     "eval ctl resume": "abcd1234",

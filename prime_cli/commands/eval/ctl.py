@@ -1,5 +1,7 @@
 """`prime eval ctl …`: control a running evaluation from another terminal."""
 
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated
 
@@ -8,10 +10,11 @@ import typer
 from prime_cli.commands.base import group
 from prime_cli.commands.contract import WRITES
 from prime_cli.commands.options import local_options, open_session
-from prime_cli.core.errors import ExitCode, UsageError
-from prime_cli.core.formatting import format_duration, format_usd
+from prime_cli.core.errors import ExitCode, NotFound, PrimeError, UsageError
+from prime_cli.core.formatting import format_duration, format_usd, join_words
 from prime_cli.evals.control.client import RunControl, control_of
 from prime_cli.evals.control.messages import RunState
+from prime_cli.runs.saved_run import SavedRun
 
 _HERE = "prime_cli.commands.eval.ctl"
 
@@ -33,7 +36,9 @@ _EXITS = (ExitCode.CONFLICT, ExitCode.NOT_ALLOWED, ExitCode.UNREACHABLE)
 RunArgument = Annotated[
     str | None,
     typer.Argument(
-        metavar="RUN", help="A run's id or its folder.", show_default="the newest that is running"
+        metavar="RUN",
+        help="A run's or suite's id or folder.",
+        show_default="the newest that is running",
     ),
 ]
 RolloutArgument = Annotated[
@@ -44,7 +49,7 @@ RolloutArgument = Annotated[
 ]
 
 
-@local_options(answer=RunState, exits=_EXITS)
+@local_options(answer=(RunState, list[RunState]), exits=_EXITS)
 def status(ctx: typer.Context, run: RunArgument = None) -> None:
     """Show the state of a running evaluation.
 
@@ -55,10 +60,10 @@ def status(ctx: typer.Context, run: RunArgument = None) -> None:
     \b
     See also: `prime eval list`, `prime eval show`.
     """
-    _show(ctx, _control(run).status())
+    _show(ctx, _each(ctx, run, RunControl.status))
 
 
-@local_options(answer=RunState, effects=WRITES, exits=_EXITS)
+@local_options(answer=(RunState, list[RunState]), effects=WRITES, exits=_EXITS)
 def pause(ctx: typer.Context, run: RunArgument = None) -> None:
     """Hold model calls, and start no rollout.
 
@@ -70,15 +75,15 @@ def pause(ctx: typer.Context, run: RunArgument = None) -> None:
     \b
     See also: `prime eval ctl resume`, `prime eval ctl drain`.
     """
-    state = _control(run).pause()
-    _show(ctx, state)
+    states = _each(ctx, run, RunControl.pause)
+    _show(ctx, states)
     open_session(ctx).output.hint(
         "time in the pause does not count for deadlines; continue with "
-        f"`prime eval ctl resume {state.run_id}`"
+        f"`prime eval ctl resume {states[0].run_id if len(states) == 1 else run}`"
     )
 
 
-@local_options(answer=RunState, effects=WRITES, exits=_EXITS)
+@local_options(answer=(RunState, list[RunState]), effects=WRITES, exits=_EXITS)
 def resume(ctx: typer.Context, run: RunArgument = None) -> None:
     """Go on after a pause.
 
@@ -88,10 +93,10 @@ def resume(ctx: typer.Context, run: RunArgument = None) -> None:
     \b
     See also: `prime eval ctl pause`.
     """
-    _show(ctx, _control(run).resume())
+    _show(ctx, _each(ctx, run, RunControl.resume))
 
 
-@local_options(answer=RunState, effects=WRITES, exits=_EXITS)
+@local_options(answer=(RunState, list[RunState]), effects=WRITES, exits=_EXITS)
 def set_limits(
     ctx: typer.Context,
     run: RunArgument = None,
@@ -113,10 +118,11 @@ def set_limits(
     \b
     See also: `prime eval ctl status`.
     """
-    _show(ctx, _control(run).set(max_concurrent, max_cost))
+    states = _each(ctx, run, lambda control: control.set(max_concurrent, max_cost))
+    _show(ctx, states)
 
 
-@local_options(answer=RunState, effects=WRITES, exits=_EXITS)
+@local_options(answer=(RunState, list[RunState]), effects=WRITES, exits=_EXITS)
 def drain(ctx: typer.Context, run: RunArgument = None) -> None:
     """Finish what runs, and start nothing more.
 
@@ -128,7 +134,7 @@ def drain(ctx: typer.Context, run: RunArgument = None) -> None:
     \b
     See also: `prime eval ctl pause`, `prime eval run`.
     """
-    _show(ctx, _control(run).drain())
+    _show(ctx, _each(ctx, run, RunControl.drain))
 
 
 @local_options(answer=RunState, effects=WRITES, exits=_EXITS)
@@ -145,7 +151,7 @@ def cancel(ctx: typer.Context, rollout: RolloutArgument, run: RunArgument = None
     See also: `prime eval ctl retry`.
     """
     example, number = _position(rollout)
-    _show(ctx, _control(run).cancel(example, number))
+    _show(ctx, [only_control(run).cancel(example, number)])
 
 
 @local_options(answer=RunState, effects=WRITES, exits=_EXITS)
@@ -159,11 +165,53 @@ def retry(ctx: typer.Context, rollout: RolloutArgument, run: RunArgument = None)
     See also: `prime eval ctl cancel`, `prime eval run`.
     """
     example, number = _position(rollout)
-    _show(ctx, _control(run).retry(example, number))
+    _show(ctx, [only_control(run).retry(example, number)])
 
 
-def _control(run: str | None) -> RunControl:
-    return control_of(run, Path.cwd())
+def _controls(run: str | None) -> list[RunControl]:
+    """That of a run, or those of what a suite is running."""
+    try:
+        return [control_of(run, Path.cwd())]
+    except NotFound:
+        members = () if run is None else _members(run)
+        if not members:
+            raise
+        return [RunControl(member) for member in members]
+
+
+def _members(suite: str) -> Sequence[SavedRun]:
+    """What is running of a suite; none if there is no such suite."""
+    from prime_cli.evals.suites.record import running_members
+
+    with suppress(NotFound):
+        return running_members(suite, Path.cwd())
+    return ()
+
+
+def only_control(run: str | None) -> RunControl:
+    """One of them: a suite has rollouts of the same number in each evaluation."""
+    controls = _controls(run)
+    if len(controls) > 1:
+        ids = join_words([control.run_id for control in controls], len(controls))
+        raise UsageError(f"Suite {run} is running {ids}", hint="name the run of the rollout")
+    return controls[0]
+
+
+def _each(
+    ctx: typer.Context, run: str | None, do: Callable[[RunControl], RunState]
+) -> list[RunState]:
+    """Do it to all of them; raises the first refusal if none has done it, and warns of others."""
+    states, refusals = [], []
+    for control in _controls(run):
+        try:
+            states.append(do(control))
+        except PrimeError as error:
+            refusals.append(error)
+    if not states:
+        raise refusals[0]
+    for refusal in refusals:
+        open_session(ctx).output.warn(refusal.message, hint=refusal.hint)
+    return states
 
 
 def _position(words: str) -> tuple[int, int | None]:
@@ -173,14 +221,25 @@ def _position(words: str) -> tuple[int, int | None]:
     return int(example), int(rollout) if colon else None
 
 
-def _show(ctx: typer.Context, state: RunState) -> None:
+def _show(ctx: typer.Context, states: Sequence[RunState]) -> None:
+    output = open_session(ctx).output
+    listed = [_lines(state) for state in states]
+    if len(states) == 1:
+        output.show(states[0], lines=listed[0])
+        return
+    columns = [name for name, _ in listed[0]]
+    rows = [[text for _, text in lines] for lines in listed]
+    output.table(columns, rows, records=states)
+
+
+def _lines(state: RunState) -> list[tuple[str, str]]:
     total = "" if state.total is None else f" of {state.total:,}"
     counts = f"{state.ended:,}{total} ended, {state.running:,} running"
     others = f"{state.errors:,} errors, {state.cancelled:,} cancelled"
     cap = "" if state.max_cost is None else f" of {format_usd(state.max_cost)}"
     spent = "unknown" if state.spent is None else format_usd(state.spent)
     left = "unknown" if state.eta is None else format_duration(round(state.eta))
-    lines = [
+    return [
         ("Run", state.run_id),
         ("State", state.state),
         ("Rollouts", f"{counts}, {others}"),
@@ -188,4 +247,3 @@ def _show(ctx: typer.Context, state: RunState) -> None:
         ("Spent", spent + cap),
         ("Left", left),
     ]
-    open_session(ctx).output.show(state, lines=lines)

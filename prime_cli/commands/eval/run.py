@@ -1,7 +1,8 @@
 """`prime eval run`."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -39,13 +40,14 @@ from prime_cli.commands.options import (
 )
 from prime_cli.core.completion_cache import remember
 from prime_cli.core.errors import ExitCode, NotFound, UsageError
-from prime_cli.evals.execution.run import EvalResult, run_evaluation
+from prime_cli.evals.execution.run import EvalResult, OnStart, run_evaluation
 from prime_cli.evals.execution.setup import RunContext
 from prime_cli.evals.planning.cost import check_cap
 from prime_cli.evals.planning.parsers import given_variables
 from prime_cli.evals.planning.prepare import PreparedRun
 from prime_cli.evals.planning.request import EvalRequest
 from prime_cli.models.gateway.limits.shared_state import describe_limits, limits_folder
+from prime_cli.runs.folder import RunFolder
 from prime_cli.runs.plan import EvalPlan, resume_command
 from prime_cli.runs.saved_run import SavedRun, check_errors
 from prime_cli.runs.summary import Summary
@@ -153,7 +155,7 @@ def run(
 
         _check_suite(request, limits, reports, dataset)
         lookup = session.lookup_context()
-        run_suite(session, request, lookup, resume, push=pushed.push, given=given.values)
+        run_suite(session, request, lookup, resume, pushed, given=given.values)
         return
     _check_dataset(session, dataset)
     gates = None
@@ -167,8 +169,13 @@ def run(
     if accepted.dry_run:
         _show_plan(session, request, context, resume)
         return
-    result = _evaluate(session, request, context, resume, verbose=accepted.verbose)
-    _show(session, result, verbose=accepted.verbose)
+    verbose = accepted.verbose
+    with _notifying(session, pushed.notify) as started:
+        result = _evaluate(session, request, context, resume, started.append, verbose=verbose)
+    _show(session, result, verbose=verbose)
+    _notify(session, pushed.notify, result)
+    command = resume_command(result.summary.run_id, result.plan)
+    exit_if_signalled(session, result.signal, command)
     judged = gates and apply_gates(gates, session, result.folder.path, result.summary)
     _push(session, result, pushed, dataset)
     check_cap(result.summary, result.plan)
@@ -202,6 +209,28 @@ def _push(
 
         title = dataset.hf_hub_dataset_name
         push_as_dataset_at_end(session, result.folder.path, title, environ=os.environ)
+
+
+@contextmanager
+def _notifying(session: Session, command: str | None) -> Iterator[list[RunFolder]]:
+    """While open, tell `command` of a failure of the run whose folder is put into the list."""
+    started: list[RunFolder] = []
+    try:
+        yield started
+    except Exception:
+        # What was refused before has not run.
+        if command and started:
+            from prime_cli.evals.sharing.notice import notice_of_failure, notify
+
+            notify(command, notice_of_failure(started[0]), session.progress)
+        raise
+
+
+def _notify(session: Session, command: str | None, result: EvalResult) -> None:
+    if command:
+        from prime_cli.evals.sharing.notice import notice_of, notify
+
+        notify(command, notice_of(result.summary), session.progress)
 
 
 def _common_flags(session: Session, *, verbose: bool) -> tuple[str, ...]:
@@ -238,6 +267,7 @@ def _evaluate(
     request: EvalRequest,
     context: RunContext,
     resume: ResumeOptions,
+    on_start: OnStart,
     *,
     verbose: bool,
 ) -> EvalResult:
@@ -250,7 +280,7 @@ def _evaluate(
             session.output.say(f"{label}: {text}")
         session.output.say(f"Limits: {describe_limits(limits_folder())}")
     policy.announce_cost(prepared, resumed, verbose=verbose)
-    return run_evaluation(prepared, context, resumed)
+    return run_evaluation(prepared, context, resumed, on_start=on_start)
 
 
 def _prepare(
@@ -311,5 +341,3 @@ def _show(session: Session, result: EvalResult, *, verbose: bool) -> None:
             session.output.say(error.traceback.rstrip())
     for line in tried_lines(result.folder.packages) if verbose else ():
         session.output.say(line)
-    command = resume_command(result.summary.run_id, result.plan)
-    exit_if_signalled(session, result.signal, command)

@@ -134,6 +134,12 @@ class ResultOptions:
     push: Annotated[
         bool, Option("Push the results to the hub when the run ends.", ("--push/--no-push",))
     ] = False
+    notify: Annotated[
+        str | None,
+        Option(
+            "Run this by `sh -c` when the run ends or fails.", metavar="COMMAND", panel=_RESULTS
+        ),
+    ] = None
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from prime_cli.commands.eval.leaderboard import show_leaderboard
 from prime_cli.commands.eval.push import push_at_end
-from prime_cli.commands.eval.run_options import ResumeOptions
+from prime_cli.commands.eval.run_options import ResultOptions, ResumeOptions
 from prime_cli.commands.eval.summary import exit_if_signalled, relative_path
 from prime_cli.core.errors import NotFound, PartialResult
 from prime_cli.evals.planning.locate import LookupContext
@@ -36,8 +36,8 @@ def run_suite(
     request: EvalRequest,
     lookup: LookupContext,
     options: ResumeOptions,
+    pushed: ResultOptions,
     *,
-    push: bool,
     given: Mapping[str, str],
 ) -> None:
     """Run the suite that `request` names; its other fields win over the file's.
@@ -57,11 +57,21 @@ def run_suite(
     result = SuiteRun(suite, folder, record, lookup, context).execute()
     show_leaderboard(session.output, result.leaderboard)
     session.output.say(f"Saved in {relative_path(str(folder.path))}")
-    if push:
+    if pushed.push:
         for cell in result.record.cells:
             if cell.status == FINISHED and cell.path is not None:
                 push_at_end(session, lookup.cwd / cell.path)
+    if pushed.notify:
+        _notify(session, pushed.notify, result)
     _end(session, result, suite, lookup.cwd)
+
+
+def _notify(session: Session, command: str, result: SuiteResult) -> None:
+    from prime_cli.evals.sharing.notice import RunNotice, notify
+
+    record, path = result.record, str(result.folder.path)
+    notice = RunNotice(record.suite_id, record.status, path, result.leaderboard, "leaderboard")
+    notify(command, notice, session.progress)
 
 
 def _folder(

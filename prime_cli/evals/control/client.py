@@ -4,11 +4,14 @@ import getpass
 import os
 import socket
 import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
 
 from prime_cli.core.errors import Conflict, NotAllowed, NotFound, PrimeError, Unreachable
+from prime_cli.core.progress import Progress
 from prime_cli.evals.control.messages import (
     Action,
     ControlRequest,
@@ -20,7 +23,10 @@ from prime_cli.evals.control.messages import (
 from prime_cli.evals.control.server import control_socket
 from prime_cli.runs.listing import find_run, list_runs
 from prime_cli.runs.manifest import RUNNING
-from prime_cli.runs.saved_run import SavedRun
+from prime_cli.runs.saved_run import SavedRun, open_run
+
+EVERY = 0.5
+"""Seconds between two looks at a run that is watched."""
 
 SECONDS = 30.0
 """How long an answer may take: a run that scores without awaiting answers later."""
@@ -35,6 +41,23 @@ class RunControl:
 
     def __init__(self, saved: SavedRun) -> None:
         self._saved = saved
+
+    @property
+    def run_id(self) -> str:
+        """The id of the run."""
+        return self._saved.folder.run_id
+
+    @property
+    def folder(self) -> str:
+        """Where the run is saved."""
+        return str(self._saved.folder.path)
+
+    @property
+    def title(self) -> str:
+        """Which environment is run with which model."""
+        manifest = self._saved.manifest
+        plan = None if manifest is None else manifest.plan
+        return self.run_id if plan is None else f"{plan.environment.name} with {plan.model}"
 
     def status(self) -> RunState:
         """Its state, which stays as it is."""
@@ -81,20 +104,30 @@ class RunControl:
             raise answer.error()
         return answer
 
+    def look(self) -> RunState | SavedRun | None:
+        """Its state now; the run once it has ended, None while it does not answer."""
+        now = open_run(self._saved.folder.path)
+        if _has_ended(now):
+            return now
+        try:
+            return RunControl(now).status()
+        except Unreachable:
+            return None
+        except Conflict:
+            if _has_ended(now := open_run(self._saved.folder.path)):
+                return now
+            raise
+
     def _require_reachable(self) -> None:
         saved, run = self._saved, self._saved.folder.run_id
-        manifest = saved.manifest
-        if manifest is None or manifest.status != RUNNING:
+        if _has_ended(saved):
             raise _ended(run, saved.status)
-        host = manifest.sessions[-1].host if manifest.sessions else None
-        here = socket.gethostname()
+        host, here = _host(saved), socket.gethostname()
         if host not in (None, here):
             raise Conflict(
                 f"Run {run} is running on {host}, and this is {here}",
                 hint=f"ask there: `ssh {host} prime eval ctl status {saved.folder.path}`",
             )
-        if saved.status != RUNNING:
-            raise _ended(run, saved.status)
         owner = saved.folder.lock.stat().st_uid
         if sys.platform != "win32" and owner != os.getuid():
             raise NotAllowed(
@@ -111,6 +144,19 @@ class RunControl:
             f"Run {now.folder.run_id} is running, but does not answer: {error}",
             hint="it may still be starting: try again in a moment, or stop it with Ctrl-C there",
         )
+
+
+def _host(saved: SavedRun) -> str | None:
+    """The machine where it was last worked on, if that is known."""
+    sessions = () if saved.manifest is None else saved.manifest.sessions
+    return sessions[-1].host if sessions else None
+
+
+def _has_ended(saved: SavedRun) -> bool:
+    """Whether nobody works on it; what is locked elsewhere looks as if nobody did."""
+    if saved.manifest is None or saved.manifest.status != RUNNING:
+        return True
+    return _host(saved) in (None, socket.gethostname()) and saved.status != RUNNING
 
 
 def _ended(run: str, status: str) -> Conflict:
@@ -131,6 +177,29 @@ def _exchange(path: Path, line: bytes) -> bytes:
     if not answer:
         raise ConnectionResetError("it closed the connection")
     return answer
+
+
+def follow(control: RunControl, progress: Progress, hear: Callable[[RunState], None]) -> SavedRun:
+    """Show how a run goes on, as where it was started; returns it once it has ended.
+
+    `hear` is called with each state that differs from the last. Raises as a RunControl.
+    """
+    with progress.task(control.title, unit="rollouts") as task:
+        known, ended = None, 0
+        while not isinstance(now := control.look(), SavedRun):
+            if now is None:
+                task.update(alert="it does not answer")
+            else:
+                task.advance(now.ended - ended)
+                task.update(total=now.total, note=now.note, alert="")
+                ended = now.ended
+                if now.place != known:
+                    known = now.place
+                    hear(now)
+            time.sleep(EVERY)
+        if now.manifest is not None and now.manifest.counts is not None:
+            task.advance(now.manifest.counts.ended - ended)
+    return now
 
 
 def control_of(wanted: str | None, cwd: Path) -> RunControl:

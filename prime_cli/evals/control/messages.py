@@ -51,6 +51,12 @@ class RunState(msgspec.Struct, frozen=True, tag_field="t", tag="state"):
         """Rollouts that need nothing more."""
         return self.done + self.errors + self.cancelled
 
+    @property
+    def place(self) -> tuple[object, ...]:
+        """What differs once something has happened: neither words nor estimates."""
+        counts = self.done, self.total, self.running, self.errors, self.cancelled
+        return self.state, *counts, self.concurrency, self.max_cost
+
 
 class Refusal(msgspec.Struct, frozen=True, tag_field="t", tag="refusal"):
     """A PrimeError on its way to who asked."""

@@ -8,6 +8,7 @@ from prime_cli.core.errors import Conflict, NotFound, UsageError
 from prime_cli.core.formatting import format_usd, pluralize
 from prime_cli.core.progress import Task
 from prime_cli.evals.control.messages import ControlRequest, RunState
+from prime_cli.evals.execution.progress_line import LOADING
 from prime_cli.evals.execution.recorder import EventFilter, Recorder
 from prime_cli.evals.execution.session import EvalSession
 from prime_cli.evals.planning.cost import require_prices
@@ -39,6 +40,7 @@ class RunController:
         self._start: Start | None = None
         self._cancelled: set[RolloutKey] = set()
         self._paused_by = ""
+        self._is_over = False
         self.work: WorkList = session.work
 
     def is_draining(self) -> bool:
@@ -53,8 +55,15 @@ class RunController:
     async def attach(self, worker: "Worker | Fleet", events: EventFilter, work: WorkList) -> None:
         """Steer this worker from now on, which has just been started for `work`."""
         self._worker, self._filter, self.work = worker, events, work
-        if self._gateway.hold.is_paused or self.is_draining():
-            await self._steer()
+        # It may have been changed since the worker was told.
+        concurrency = self._session.restarts.concurrency
+        is_changed = concurrency != work.concurrency
+        if is_changed or self._gateway.hold.is_paused or self.is_draining():
+            await self._steer(concurrency)
+
+    def end(self) -> None:
+        """Change nothing any more: there is no worker, nor will be."""
+        self._is_over = True
 
     def begin(self, start: Start) -> None:
         """Note what the loaded environment has."""
@@ -193,7 +202,8 @@ class RunController:
             await self._worker.tell(order)
 
     def _require_open(self) -> None:
-        if self._gateway.hold.is_closed or self._session.outcome.signal is not None:
+        stops = self._gateway.hold.is_closed or self._session.outcome.signal is not None
+        if stops or self._is_over:
             raise Conflict("The run is ending", hint="see it with `prime eval show`")
         if self._session.setup.plan.ray is not None:
             raise Conflict(
@@ -228,7 +238,7 @@ class RunController:
             max_cost=None if hold.budget is None else hold.budget.max_cost,
             spent=self._spent().usd,
             eta=None if hold.is_paused else self._recorder.seconds_left,
-            note=self.words or self._recorder.note,
+            note=self.words or self._recorder.note or ("" if self._start else LOADING),
         )
 
 

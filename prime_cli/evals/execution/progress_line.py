@@ -13,6 +13,8 @@ from prime_cli.runs.manifest import MOST_WARNINGS
 from prime_cli.runs.tally import Tally
 from prime_cli.runtime.protocol import AgentInfo, Caution, LogMessage
 
+LOADING = "loading the environment"
+
 _LONGEST_WARNING = 300
 
 

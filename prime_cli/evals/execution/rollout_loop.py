@@ -22,6 +22,7 @@ from prime_cli.evals.execution.early_stop import (
     warmup_failure,
 )
 from prime_cli.evals.execution.progress_line import (
+    LOADING,
     WaitingTask,
     calling_every_second,
     say_of_worker,
@@ -113,6 +114,7 @@ class RolloutLoop:
                 while work is not None and not (interrupt.signal or self._early_stop.is_on):
                     work = await self._live(gateway, work, interrupt)
             finally:
+                self._controller.end()
                 self._outcome.signal = interrupt.signal
                 self._outcome.capped = self._early_stop.capped
                 self._outcome.fatal = self._early_stop.failure
@@ -123,7 +125,7 @@ class RolloutLoop:
         self, gateway: Gateway, work: WorkList, interrupt: Interrupt
     ) -> WorkList | None:
         """One worker from start to end; returns the work of the next one, None for none."""
-        self._task.update(note="loading the environment")
+        self._task.update(note=LOADING)
         self._start, self._began = None, time.monotonic()
         self._work = work
         self._event_filter = EventFilter(self._setup.plan, work)

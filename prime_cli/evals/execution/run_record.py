@@ -140,6 +140,11 @@ class RunRecord:
         """The plan, with its changes."""
         return self._manifest.plan
 
+    @property
+    def changes(self) -> tuple[RunChange, ...]:
+        """What was changed while the run went on, in any of its sessions."""
+        return self._manifest.changes
+
     def withdraw(self) -> None:
         """Restore the run's state from before a session that ran nothing."""
         if self._earlier.manifest is not None:
@@ -163,6 +168,8 @@ class RunRecord:
             seconds=round(time.monotonic() - self._began, 3),
             status=status,
             failure=str(failure) if isinstance(failure, PrimeError) else None,
+            code=failure.code if isinstance(failure, PrimeError) else None,
+            signal=outcome.signal,
         )
         sessions = (*self._manifest.sessions[:-1], session)
         unjournaled = read_charges(self._manifest.unjournaled)

@@ -87,11 +87,13 @@ class EvalSession:
         if outcome.signal is not None:
             return self.record.close(outcome, INTERRUPTED)
         planned = outcome.start.planned if outcome.start else None
-        if outcome.drained is not None and self.tally.finished != planned:
+        is_owed = bool(retried(self.tally, self.record.changes))
+        is_whole = self.tally.finished == planned and not is_owed
+        if outcome.drained is not None and not is_whole:
             command = resume_command(self.setup.run_id, self.setup.plan)
             stopped = PartialResult(outcome.drained, hint=f"continue with `{command}`")
             return self.record.close(outcome, INTERRUPTED, stopped)
-        if outcome.capped is None or self.tally.finished == planned:
+        if outcome.capped is None or is_whole:
             return self.record.close(outcome, FINISHED)
         stopped = partial_at_cap(outcome.capped, self.setup.run_id, self.record.plan)
         return self.record.close(outcome, CAPPED, stopped)

@@ -97,6 +97,11 @@ class RestartPolicy:
         self._is_owing = True
         return self._work
 
+    @property
+    def concurrency(self) -> int:
+        """How many rollouts the next worker runs at a time."""
+        return 1 if self._alone else self._work.concurrency
+
     def limit(self, concurrency: int) -> bool:
         """Run so many at a time from now on; False where one runs alone for now."""
         self._work = replace(self._work, concurrency=concurrency)

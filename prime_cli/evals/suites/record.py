@@ -11,6 +11,7 @@ from prime_cli import __version__
 from prime_cli.core.errors import Conflict, NotFound, UsageError
 from prime_cli.core.paths import storage_errors, write_atomically
 from prime_cli.evals.suites.definition import Suite
+from prime_cli.runs.saved_run import SavedRun, open_run
 
 SCHEMA = 1
 RUNNING = "running"
@@ -151,6 +152,20 @@ def find_suite(wanted: str | None, cwd: Path) -> tuple[SuiteFolder, SuiteRecord]
         what = f"There is no suite `{wanted}` here" if wanted else "There are no suites here"
         raise NotFound(what, hint="run one: `prime eval run SUITE.toml`")
     return found[0]
+
+
+def running_members(wanted: str, cwd: Path) -> list[SavedRun]:
+    """The runs of a suite, named as for `find_suite`, that go on now.
+
+    Raises NotFound and UsageError as it does, and Conflict if there are none.
+    """
+    _, record = find_suite(wanted, cwd)
+    runs = [open_run(cwd / cell.path) for cell in record.cells if cell.path is not None]
+    running = [run for run in runs if run.status == RUNNING]
+    if not running:
+        again = f"continue it with `prime eval run {record.file} --resume {record.suite_id}`"
+        raise Conflict(f"No evaluation of suite {record.suite_id} is running", hint=again)
+    return running
 
 
 def unfinished(suite: Suite, cwd: Path) -> tuple[SuiteFolder, SuiteRecord] | None:

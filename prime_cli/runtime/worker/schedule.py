@@ -86,6 +86,7 @@ class Schedule:
         self._by_group = by_group
         self._waiting: deque[Unit] = deque()
         self._running: dict[asyncio.Future[None], Unit] = {}
+        self._given_up: set[tuple[int, int]] = set()
         self._lanes = self._taken = 0
         self._is_held = self._is_draining = False
         self._finishing = not spec.follow
@@ -99,7 +100,7 @@ class Schedule:
         A larger group runs alone.
         """
         # What was ordered while the environment loaded stands.
-        self._waiting.extend(() if self._is_draining else units)
+        self._waiting.extend(() if self._is_draining else filter(self._is_wanted, units))
         self._lanes = self._lanes or (self._spec.concurrency if self._by_group else lanes)
         self._go_on()
         await self._idle.wait()
@@ -142,6 +143,7 @@ class Schedule:
     def _drop(self, example: int, rollouts: Iterable[int]) -> None:
         """Give up the units that hold one of these rollouts."""
         given_up = set(rollouts)
+        self._given_up.update((example, number) for number in given_up)
 
         def is_dropped(of: int, numbers: list[int]) -> bool:
             return of == example and not given_up.isdisjoint(numbers)
@@ -150,6 +152,10 @@ class Schedule:
         for task, unit in self._running.items():
             if is_dropped(*unit):
                 task.cancel()
+
+    def _is_wanted(self, unit: Unit) -> bool:
+        example, rollouts = unit
+        return self._given_up.isdisjoint((example, number) for number in rollouts)
 
     def _go_on(self) -> None:
         while self._waiting and not self.cancelled and self._fits(self._waiting[0][1]):

@@ -275,6 +275,7 @@ ENTRIES: dict[str, tuple[Entry, ...]] = {
         Entry("eval rescore {made}", wrong="eval rescore no-such-run", slow=True),
     ),
     "prime eval import": (Entry("eval import log", wrong="eval import no-such", changes=True),),
+    "prime eval watch": (Entry("eval watch {run}", wrong="eval watch no-such-run"),),
     "prime eval ctl status": (
         Entry("eval ctl status {run}", code=7, wrong="eval ctl status no-such-run"),
     ),

@@ -1,18 +1,14 @@
 """Runs in a real interpreter, steered over their socket while they go on."""
 
 import time
-from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from prime_cli.core.errors import Conflict, NotFound, PrimeError, UsageError
-from prime_cli.evals.control.client import RunControl, control_of
+from prime_cli.core.errors import Conflict, NotFound, UsageError
+from prime_cli.evals.control.client import RunControl
 from prime_cli.evals.control.messages import RunState
-from prime_cli.evals.execution.run import EvalResult
 from prime_cli.evals.planning.cost import check_cap
 from prime_cli.models.prices import Price
 from prime_cli.runs.folder import read_journal
@@ -20,80 +16,13 @@ from prime_cli.runs.manifest import load_manifest
 from prime_cli.runs.plan import Deadlines
 from prime_cli.runs.saved_run import open_run
 from prime_cli.runtime.interpreters import Interpreter
-from tests.helpers.environments import ECHO, small_interpreter
+from tests.evals.control.conftest import EIGHT, SlowModel, reins, started, until
 from tests.helpers.live_run import run_live
-from tests.helpers.scripted_model import Received, Reply, ScriptedModel, status
+from tests.helpers.scripted_model import ScriptedModel
 
 pytestmark = pytest.mark.network  # the shared venv may have to be made
 
 A_CENT_A_TOKEN = Price(input=0.0, output=10_000.0)
-USED = {"prompt_tokens": 5, "completion_tokens": 10, "total_tokens": 15}
-EIGHT: dict[str, Any] = {
-    "env_args": {"size": 4},
-    "num_examples": 4,
-    "rollouts_per_example": 2,
-    "max_retries": 0,
-}
-
-
-@pytest.fixture(scope="module")
-def echo(tmp_path_factory: pytest.TempPathFactory) -> Interpreter:
-    return small_interpreter(tmp_path_factory.mktemp("echo"), ECHO)
-
-
-class SlowModel:
-    """Answers each call after a while."""
-
-    def __init__(self) -> None:
-        self.asked = 0
-        self.fails = False
-
-    def __call__(self, request: Received) -> Reply:
-        self.asked += 1
-        if self.fails:
-            self.fails = False
-            return status(400)
-        return Reply(request.last_user, usage=USED, latency=0.5)
-
-
-@pytest.fixture
-def slow() -> SlowModel:
-    return SlowModel()
-
-
-@pytest.fixture
-def model(slow: SlowModel) -> Iterator[ScriptedModel]:
-    with ScriptedModel(slow) as scripted:
-        yield scripted
-
-
-def until(holds: Callable[[], Any], seconds: float = 15.0) -> Any:
-    end = time.monotonic() + seconds
-    while not (found := holds()):
-        assert time.monotonic() < end, "it did not come to that"
-        time.sleep(0.02)
-    return found
-
-
-def reins(folder: Path) -> RunControl:
-    """Those of the run that has just been started below `folder`, once it listens."""
-
-    def listens() -> RunControl | None:
-        try:
-            control = control_of(None, folder)
-            return control if control.status().total is not None else None
-        except PrimeError:
-            return None
-
-    found = until(listens)
-    assert isinstance(found, RunControl)
-    return found
-
-
-@contextmanager
-def started(folder: Path, *args: Any, **plan: Any) -> Iterator[Future[EvalResult]]:
-    with ThreadPoolExecutor(1) as pool:
-        yield pool.submit(run_live, folder, *args, **{**EIGHT, **plan})
 
 
 def test_a_paused_run_starts_no_rollout_and_calls_no_model_until_it_is_resumed(
@@ -213,6 +142,23 @@ def test_what_was_cancelled_or_failed_is_run_again_when_somebody_asks(
     attempts = {(row.example_id, row.rollout): row for row in read_journal(result.folder.journal)}
     assert [attempts[pair].attempt for pair in ((0, 0), (3, 0), (1, 0))] == [2, 2, 1]
     assert attempts[0, 0].again == "requested"
+
+
+def test_a_drained_run_that_owes_what_somebody_asked_for_again_has_not_finished(
+    echo: Interpreter, model: ScriptedModel, slow: SlowModel, tmp_path: Path
+) -> None:
+    slow.fails = True
+    plan = {**EIGHT, "num_examples": 1, "concurrency": 1, "fail_fast": False}
+    with started(tmp_path, echo, model.url, **plan) as run:
+        control = reins(tmp_path)
+        until(lambda: control.status().errors == 1 and slow.asked == 2)
+        control.retry(0, 0)
+        control.drain()
+        result = run.result(60)
+    counts = result.summary.counts
+    assert (result.summary.status, counts.scored, counts.errored) == ("interrupted", 1, 1)
+    again = run_live(tmp_path, echo, model.url, resumed=result.folder, **plan)
+    assert (again.summary.status, again.summary.counts.scored) == ("finished", 2)
 
 
 def test_two_people_at_once_see_the_state_after_both(

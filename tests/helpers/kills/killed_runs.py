@@ -15,6 +15,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from prime_cli.runs.folder import RunFolder
 from prime_cli.runs.manifest import load_manifest
 from tests.helpers.environments import ECHO, V0, interpreter_with
 from tests.helpers.kills.session import Kind, run_folder
@@ -24,7 +25,7 @@ PATIENCE = 300.0
 LATENCY = 0.05
 _MOST_KILLS = 6
 _ENVIRONMENTS = Path(__file__).parents[2] / "runtime" / "worker" / "environments"
-_GROUPED = ECHO.replace("completion, answer,", "completions, answers,").replace(
+GROUPED = ECHO.replace("completion, answer,", "completions, answers,").replace(
     'float(completion[-1]["content"] == answer)',
     '[float(c[-1]["content"] == a) for c, a in zip(completions, answers)]',
 )
@@ -32,7 +33,7 @@ _TASKS = (_ENVIRONMENTS / "echo_tasks.py").read_text(encoding="utf-8")
 
 V0_KIND = Kind("v0", "v0", "tiny_env", V0, ECHO.replace("size: int = 10", "size: int = 12"))
 GROUP_KIND = Kind(
-    "v0 groups", "v0", "tiny_env", V0, _GROUPED.replace("size: int = 10", "size: int = 12")
+    "v0 groups", "v0", "tiny_env", V0, GROUPED.replace("size: int = 10", "size: int = 12")
 )
 V1_KIND = Kind(
     "v1", "v1", "echo_tasks", "0.4.0", _TASKS.replace("count: int = 4", "count: int = 12")
@@ -75,7 +76,7 @@ class KilledRuns:
         interpreter_with(folder, kind.source, module=kind.module, verifiers=kind.verifiers)
         with ScriptedModel(latency=LATENCY) as model:
             begun = time.monotonic()
-            _Run(kind, folder, model).finish()
+            KilledRun(kind, folder, model).finish()
             self._took = time.monotonic() - begun
         self._calm = _rows(folder)
         assert len(self._calm) == kind.planned
@@ -84,7 +85,7 @@ class KilledRuns:
         """One run that is killed a few times, and its rows those of the calm one."""
         shutil.rmtree(self._folder / "runs")
         with ScriptedModel(latency=LATENCY) as model:
-            run = _Run(self._kind, self._folder, model)
+            run = KilledRun(self._kind, self._folder, model)
             kills = 0
             for _ in range(self._chance.randint(1, _MOST_KILLS)):
                 victim = self._chance.choice(["worker", "run"])
@@ -102,7 +103,7 @@ class KilledRuns:
             self._tally.calls += len(model.calls)
             self._tally.lost += len(model.calls) - self._kind.planned
 
-    def _moment(self, run: "_Run") -> "Callable[[], bool]":
+    def _moment(self, run: "KilledRun") -> "Callable[[], bool]":
         """Half of them when so many rollouts are done, the others at any time, and at the end."""
         choice = self._chance.random()
         if choice < 0.25:
@@ -122,14 +123,38 @@ class KilledRuns:
         return reached
 
 
-class _Run:
-    """One run and the process that is at it."""
+class KilledRun:
+    """One run and the process that is at it, whose id is `pid`."""
 
     def __init__(self, kind: Kind, folder: Path, model: ScriptedModel) -> None:
         self._kind = kind
         self._folder = folder
         self._model = model
         self._kept = b""
+        self._process = self._start()
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    @property
+    def code(self) -> int | None:
+        """Its exit code; None while it goes on."""
+        return self._process.poll()
+
+    @property
+    def folder(self) -> RunFolder | None:
+        """None before it is written down."""
+        return run_folder(self._folder / "runs")
+
+    def stop(self) -> None:
+        """Kill it, and leave it so."""
+        self._process.kill()
+        self._process.wait()
+
+    def go_on(self) -> None:
+        """Resume it, after its process has ended."""
+        self._check_journal()
         self._process = self._start()
 
     def wait(self, is_now: Callable[[], bool]) -> str | None:
@@ -145,10 +170,8 @@ class _Run:
     def kill(self, victim: str) -> bool:
         """Kill it, and go on where the run itself is gone; whether there was something to kill."""
         if victim == "run":
-            self._process.kill()
-            self._process.wait()
-            self._check_journal()
-            self._process = self._start()
+            self.stop()
+            self.go_on()
             return True
         workers = _children(self._process.pid)
         for pid in workers:
@@ -161,8 +184,7 @@ class _Run:
         for _ in range(_MOST_KILLS + 1):
             if self._process.wait(PATIENCE) == 0:
                 return
-            self._check_journal()
-            self._process = self._start()
+            self.go_on()
         raise AssertionError("the run does not end")
 
     def check(self, kills: int) -> None:
@@ -170,7 +192,7 @@ class _Run:
         self._check_journal()
         calls, kind = len(self._model.calls), self._kind
         assert kind.planned <= calls <= kind.planned + kills * kind.concurrency
-        found = run_folder(self._folder / "runs")
+        found = self.folder
         assert found is not None
         manifest = load_manifest(found.manifest)
         assert manifest.status == "finished"

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from prime_cli.models.prices import Price
 from prime_cli.runs.folder import RunFolder
 from prime_cli.runtime.interpreters import Interpreter
 from tests.helpers.live_run import run_live
@@ -18,7 +19,7 @@ from tests.helpers.live_run import run_live
 
 @dataclass(frozen=True)
 class Kind:
-    """An environment and how much of it is run; `calls` to the model for each rollout."""
+    """An environment and how much of it is run; `usd` is the price of a million tokens."""
 
     name: str
     generation: str
@@ -28,6 +29,8 @@ class Kind:
     examples: int = 12
     rollouts: int = 2
     concurrency: int = 4
+    usd: float | None = None
+    fail_fast: bool = True
 
     @property
     def planned(self) -> int:
@@ -47,6 +50,8 @@ class Kind:
             "num_examples": self.examples,
             "rollouts_per_example": self.rollouts,
             "concurrency": self.concurrency,
+            "fail_fast": self.fail_fast,
+            "price": None if self.usd is None else Price(self.usd, self.usd),
         }
 
 
