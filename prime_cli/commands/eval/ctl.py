@@ -8,10 +8,10 @@ import typer
 from prime_cli.commands.base import group
 from prime_cli.commands.contract import WRITES
 from prime_cli.commands.options import local_options, open_session
-from prime_cli.core.errors import ExitCode, UsageError
+from prime_cli.core.errors import ExitCode
 from prime_cli.core.formatting import format_duration, format_usd
 from prime_cli.evals.control.client import RunControl, control_of
-from prime_cli.evals.control.messages import RunState
+from prime_cli.evals.control.messages import RunState, named_rollout
 
 _HERE = "prime_cli.commands.eval.ctl"
 
@@ -144,7 +144,7 @@ def cancel(ctx: typer.Context, rollout: RolloutArgument, run: RunArgument = None
     \b
     See also: `prime eval ctl retry`.
     """
-    example, number = _position(rollout)
+    example, number = named_rollout(rollout)
     _show(ctx, _control(run).cancel(example, number))
 
 
@@ -158,19 +158,12 @@ def retry(ctx: typer.Context, rollout: RolloutArgument, run: RunArgument = None)
     \b
     See also: `prime eval ctl cancel`, `prime eval run`.
     """
-    example, number = _position(rollout)
+    example, number = named_rollout(rollout)
     _show(ctx, _control(run).retry(example, number))
 
 
 def _control(run: str | None) -> RunControl:
     return control_of(run, Path.cwd())
-
-
-def _position(words: str) -> tuple[int, int | None]:
-    example, colon, rollout = words.partition(":")
-    if not example.isdecimal() or (colon and not rollout.isdecimal()):
-        raise UsageError(f"`{words}` is not EXAMPLE[:ROLLOUT]", hint="as in `3` or `3:0`")
-    return int(example), int(rollout) if colon else None
 
 
 def _show(ctx: typer.Context, state: RunState) -> None:

@@ -33,8 +33,8 @@ class RunControl:
     another user, Unreachable where nobody listens, NotFound for a rollout that it does not have.
     """
 
-    def __init__(self, saved: SavedRun) -> None:
-        self._saved = saved
+    def __init__(self, saved: SavedRun, seconds: float = SECONDS) -> None:
+        self._saved, self._seconds = saved, seconds
 
     def status(self) -> RunState:
         """Its state, which stays as it is."""
@@ -73,8 +73,8 @@ class RunControl:
         self._require_reachable()
         request = msgspec.structs.replace(request, by=getpass.getuser())
         try:
-            line = _exchange(control_socket(self._saved.folder.path), encode_line(request))
-            answer = decode_answer(line)
+            path = control_socket(self._saved.folder.path)
+            answer = decode_answer(_exchange(path, encode_line(request), self._seconds))
         except (OSError, msgspec.MsgspecError) as error:
             raise self._silent(error) from error
         if isinstance(answer, Refusal):
@@ -118,12 +118,12 @@ def _ended(run: str, status: str) -> Conflict:
     return Conflict(f"Run {run} does not run: it is {status}", hint=f"{look} or {onward}")
 
 
-def _exchange(path: Path, line: bytes) -> bytes:
+def _exchange(path: Path, line: bytes, seconds: float) -> bytes:
     """The line that is answered to `line`; raises OSError."""
     if sys.platform == "win32":
         raise OSError("there are no Unix sockets on Windows")
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as caller:
-        caller.settimeout(SECONDS)
+        caller.settimeout(seconds)
         caller.connect(str(path))
         caller.sendall(line)
         with caller.makefile("rb") as file:

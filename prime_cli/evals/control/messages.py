@@ -4,7 +4,7 @@ from typing import Literal
 
 import msgspec
 
-from prime_cli.core.errors import InternalError, PrimeError, error_classes
+from prime_cli.core.errors import InternalError, PrimeError, UsageError, error_classes
 
 Action = Literal["status", "pause", "resume", "set", "drain", "cancel", "retry"]
 
@@ -21,6 +21,14 @@ class ControlRequest(msgspec.Struct, frozen=True, omit_defaults=True):
     max_cost: float | None = None
     example: int | None = None
     rollout: int | None = None
+
+
+def named_rollout(words: str) -> tuple[int, int | None]:
+    """`3:0` as an example and a rollout, `3` as all of an example; raises UsageError."""
+    example, colon, rollout = words.partition(":")
+    if not example.isdecimal() or (colon and not rollout.isdecimal()):
+        raise UsageError(f"`{words}` is not EXAMPLE[:ROLLOUT]", hint="as in `3` or `3:0`")
+    return int(example), int(rollout) if colon else None
 
 
 class RunState(msgspec.Struct, frozen=True, tag_field="t", tag="state"):
