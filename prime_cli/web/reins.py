@@ -27,6 +27,7 @@ def reins_of(run: LocalRun, form_token: str) -> Reins | None:
         state=state.state,
         facts=list(_facts(state)),
         concurrency=state.concurrency,
+        has_cap=state.steps is None or state.max_cost is not None,
         form_token=form_token,
     )
 

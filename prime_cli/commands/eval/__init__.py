@@ -21,7 +21,7 @@ app = group(
             "Score the saved rollouts of a run again.",
         ),
         "import": (f"{_HERE}.imports:import_log", "Import a run of another tool."),
-        "ctl": (f"{_HERE}.ctl:app", "Control a running evaluation from another terminal."),
+        "ctl": (f"{_HERE}.ctl:app", "Control a running evaluation or training."),
         "merge": (f"{_HERE}.merge:merge", "Merge the parts of an evaluation into one run."),
         "compare": (f"{_HERE}.compare:compare", "Test whether runs differ significantly."),
         "power": (

@@ -1,4 +1,4 @@
-"""`prime eval ctl …`: control a running evaluation from another terminal."""
+"""`prime eval ctl …`: control a running evaluation or training from another terminal."""
 
 from pathlib import Path
 from typing import Annotated
@@ -16,9 +16,9 @@ from prime_cli.evals.control.messages import RunState, named_rollout
 _HERE = "prime_cli.commands.eval.ctl"
 
 app = group(
-    "Control a running evaluation from another terminal.",
+    "Control a running evaluation or training.",
     {
-        "status": (f"{_HERE}:status", "Show the state of a running evaluation."),
+        "status": (f"{_HERE}:status", "Show the state of a running evaluation or training."),
         "pause": (f"{_HERE}:pause", "Hold model calls, and start no rollout."),
         "resume": (f"{_HERE}:resume", "Go on after a pause."),
         "set": (f"{_HERE}:set_limits", "Change concurrency or the cap of a run."),
@@ -33,7 +33,9 @@ _EXITS = (ExitCode.CONFLICT, ExitCode.NOT_ALLOWED, ExitCode.UNREACHABLE)
 RunArgument = Annotated[
     str | None,
     typer.Argument(
-        metavar="RUN", help="A run's id or its folder.", show_default="the newest that is running"
+        metavar="RUN",
+        help="A run's or training's id or folder.",
+        show_default="the newest that is running",
     ),
 ]
 RolloutArgument = Annotated[
@@ -46,7 +48,7 @@ RolloutArgument = Annotated[
 
 @local_options(answer=RunState, exits=_EXITS)
 def status(ctx: typer.Context, run: RunArgument = None) -> None:
-    """Show the state of a running evaluation.
+    """Show the state of a running evaluation or training.
 
     \b
     Example:
@@ -120,7 +122,8 @@ def set_limits(
 def drain(ctx: typer.Context, run: RunArgument = None) -> None:
     """Finish what runs, and start nothing more.
 
-    The run ends with exit code 3; `prime eval run --resume` continues it.
+    The run ends with exit code 3; `prime eval run --resume` continues it. A training finishes its
+    step and its checkpoint; `prime train --resume` continues it.
 
     \b
     Example:
@@ -173,9 +176,11 @@ def _show(ctx: typer.Context, state: RunState) -> None:
     cap = "" if state.max_cost is None else f" of {format_usd(state.max_cost)}"
     spent = "unknown" if state.spent is None else format_usd(state.spent)
     left = "unknown" if state.eta is None else format_duration(round(state.eta))
+    steps = [] if state.steps is None else [("Steps", f"{state.step} of {state.steps}")]
     lines = [
         ("Run", state.run_id),
         ("State", state.state),
+        *steps,
         ("Rollouts", f"{counts}, {others}"),
         ("At a time", str(state.concurrency)),
         ("Spent", spent + cap),

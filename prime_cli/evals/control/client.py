@@ -18,7 +18,7 @@ from prime_cli.evals.control.messages import (
     encode_line,
 )
 from prime_cli.evals.control.server import control_socket
-from prime_cli.runs.listing import find_run, list_runs
+from prime_cli.runs.listing import find_run, list_for_trainers, list_runs
 from prime_cli.runs.manifest import RUNNING
 from prime_cli.runs.saved_run import SavedRun
 
@@ -85,7 +85,7 @@ class RunControl:
         saved, run = self._saved, self._saved.folder.run_id
         manifest = saved.manifest
         if manifest is None or manifest.status != RUNNING:
-            raise _ended(run, saved.status)
+            raise _ended(saved)
         host = manifest.sessions[-1].host if manifest.sessions else None
         here = socket.gethostname()
         if host not in (None, here):
@@ -94,7 +94,7 @@ class RunControl:
                 hint=f"ask there: `ssh {host} prime eval ctl status {saved.folder.path}`",
             )
         if saved.status != RUNNING:
-            raise _ended(run, saved.status)
+            raise _ended(saved)
         owner = saved.folder.lock.stat().st_uid
         if sys.platform != "win32" and owner != os.getuid():
             raise NotAllowed(
@@ -106,16 +106,19 @@ class RunControl:
         """Why nobody answered: the run may have ended meanwhile."""
         now = self._saved.renewed()
         if now.status != RUNNING:
-            return _ended(now.folder.run_id, now.status)
+            return _ended(now)
         return Unreachable(
             f"Run {now.folder.run_id} is running, but does not answer: {error}",
             hint="it may still be starting: try again in a moment, or stop it with Ctrl-C there",
         )
 
 
-def _ended(run: str, status: str) -> Conflict:
+def _ended(saved: SavedRun) -> Conflict:
+    run, message = saved.folder.run_id, f"does not run: it is {saved.status}"
     look, onward = f"`prime eval show {run}`", f"`prime eval run --resume {run}`"
-    return Conflict(f"Run {run} does not run: it is {status}", hint=f"{look} or {onward}")
+    if saved.manifest is not None and isinstance(saved.manifest.training, dict):
+        look, onward = f"`prime train show {run}`", f"`prime train --resume {run}`"
+    return Conflict(f"Run {run} {message}", hint=f"{look} or {onward}")
 
 
 def _exchange(path: Path, line: bytes, seconds: float) -> bytes:
@@ -134,16 +137,19 @@ def _exchange(path: Path, line: bytes, seconds: float) -> bytes:
 
 
 def control_of(wanted: str | None, cwd: Path) -> RunControl:
-    """The control of the run with this id or folder, by default the newest that is running.
+    """The control of the run or training with this id or folder.
+
+    By default of the newest evaluation that is running, else of the newest training.
 
     Raises NotFound, and UsageError where several ids begin so.
     """
     if wanted is None:
-        running = (item for item in list_runs(cwd) if item.status == RUNNING)
-        newest = next(running, None)
+        running = [item for item in list_runs(cwd) if item.status == RUNNING]
+        trained = (item for item in list_for_trainers(cwd) if item.status == RUNNING)
+        newest = running[0] if running else max(trained, key=lambda item: item.date, default=None)
         if newest is None:
             raise NotFound(
-                "No evaluation is running here",
+                "No evaluation or training is running here",
                 hint="name one by its folder, or see `prime eval list`",
             )
         wanted = newest.path

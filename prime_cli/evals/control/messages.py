@@ -37,7 +37,7 @@ class RunState(msgspec.Struct, frozen=True, tag_field="t", tag="state"):
     `state` is `running`, `paused` or `draining`. Of `total` rollouts (null while the environment
     loads) `done` have a score, `errors` ended in one, and `running` have called a model and not
     ended. `max_cost` and `spent` are in USD, `eta` in seconds; null where unknown. `note` is the
-    text beside the bar.
+    text beside the bar. A training has done `step` of its `steps`, and no `total`.
     """
 
     run_id: str
@@ -53,6 +53,8 @@ class RunState(msgspec.Struct, frozen=True, tag_field="t", tag="state"):
     spent: float | None
     eta: float | None
     note: str = ""
+    step: int | None = None
+    steps: int | None = None
 
     @property
     def ended(self) -> int:
