@@ -41,6 +41,7 @@ class TrainingController:
         self._parts, self._training = parts, training
         self._first = parts[0]
         self._paused_by = ""
+        self._name = typed_name(self._first.setup.folder.path, self._first.setup.context.cwd)
 
     @property
     def is_paused(self) -> bool:
@@ -51,7 +52,8 @@ class TrainingController:
         """Do what is asked, record it, and return the state after it; raises PrimeError."""
         if request.action != "status":
             if any(part.hold.is_closed for part in self._parts):
-                raise Conflict("The training is ending", hint="see it with `prime train show`")
+                look = f"see it with `prime train show {self._name}`"
+                raise Conflict("The training is ending", hint=look)
             change = await self._do(request, self._change(request))
             self._first.record.note_change(change)
             for part in self._parts[1:] if change.concurrency is not None else ():
@@ -85,7 +87,7 @@ class TrainingController:
             case _:
                 raise Conflict(
                     "A training runs no rollout again: each step makes new ones",
-                    hint="see what failed with `prime eval show RUN --errors`",
+                    hint=f"see what failed with `prime eval show {self._name} --errors`",
                 )
         return change
 
@@ -128,11 +130,10 @@ class TrainingController:
     def _limit(self, cap: float) -> None:
         budget = self._first.hold.budget
         if budget is None or budget.max_cost is None:
-            name = typed_name(self._first.setup.folder.path, self._first.setup.context.cwd)
             raise Conflict(
                 "This training has no cap that could be changed: its own model costs nothing",
                 hint="for its judges, drain it, then "
-                f"`prime train --resume {name} --max-cost {cap:g}`",
+                f"`prime train --resume {self._name} --max-cost {cap:g}`",
             )
         if cap <= budget.spent.known_usd:
             raise UsageError(
@@ -150,7 +151,7 @@ class TrainingController:
         if not found:
             raise Conflict(
                 f"No rollout {which} is running",
-                hint="it may have ended: see `prime eval show RUN --example I`",
+                hint=f"it may have ended: see `prime eval show {self._name} --example {example}`",
             )
         if len(found) > 1:
             names = join_words([part.name for part in found])
