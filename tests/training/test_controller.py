@@ -9,9 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from starlette.applications import Starlette
+from starlette.testclient import TestClient
 
 from prime_cli.core.errors import Conflict, PrimeError, UsageError
-from prime_cli.evals.control.client import RunControl
+from prime_cli.evals.control.client import RunControl, control_of
 from prime_cli.evals.control.messages import RunState
 from prime_cli.models.prices import Budget
 from prime_cli.runs.folder import read_journal
@@ -20,6 +22,8 @@ from prime_cli.runs.manifest import FINISHED, INTERRUPTED, load_manifest
 from prime_cli.runs.saved_run import open_run
 from prime_cli.runtime.interpreters import Interpreter
 from prime_cli.training.record import count_failed, last_checkpoint
+from prime_cli.web.application import create_application
+from prime_cli.web.library import Library
 from tests.evals.control.test_steering import until
 from tests.helpers.environments import small_interpreter
 from tests.helpers.training import TRAINED, Trained, train_scripted
@@ -218,13 +222,19 @@ def test_an_evaluation_on_held_out_examples_is_held_too(tmp_path: Path, slow: In
 def test_a_training_is_found_by_its_id_or_as_the_only_one_that_is_running(
     tmp_path: Path, slow: Interpreter
 ) -> None:
-    from prime_cli.evals.control.client import control_of
-
     folder = tmp_path / "outputs" / "train" / "tiny"
     folder.mkdir(parents=True)
     with started(folder, slow, steps=2) as (control, training):
         run_id = control.status().run_id
         for wanted in (None, run_id, os.path.relpath(training_file(folder).parent, tmp_path)):
             assert control_of(wanted, tmp_path).status().run_id == run_id
+        app = create_application(Library(tmp_path), Starlette())
+        with TestClient(app, base_url="http://127.0.0.1:8800") as client:
+            page = client.get(f"/trainings/{run_id}").text
+            assert "Pause</button>" in page
+            assert 'name="max_cost"' not in page  # it has no cap
+            form = {"form_token": app.state.form_token, "action": "pause"}
+            assert "Resume</button>" in client.post(f"/trainings/{run_id}", data=form).text
+        assert control.resume().state == "running"
         training.result(60)
     assert find_run(run_id, tmp_path).status == FINISHED
