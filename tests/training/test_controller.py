@@ -151,7 +151,7 @@ def test_a_cancelled_rollout_is_no_error_and_the_step_goes_on_without_it(
     assert sorted((row.example_id, row.rollout) for row in cancelled) == [(1, n) for n in range(4)]
     assert {row.error.kind for row in cancelled if row.error} == {"cancelled"}
     assert len(rows) == 2 * 2 * 4
-    assert (trained.folder / "metrics.jsonl").read_text("utf-8").count('"errors":0') == 2
+    assert (trained.folder / "metrics.jsonl").read_text(encoding="utf-8").count('"errors":0') == 2
     assert count_failed(trained.result.folder, ()).failed == 0
     changes = load_manifest(trained.folder / "run.json").changes
     assert [each.words for each in changes][1] == "cancel 1:0"

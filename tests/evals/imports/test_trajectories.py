@@ -135,9 +135,8 @@ def test_a_folder_of_vf_eval_needs_no_import(prime: Prime, tmp_path: Path, gener
         save_traces(tmp_path, episode(0, trace(task(0)))).rename(folder)
     else:
         folder.mkdir()
-        (folder / "metadata.json").write_text(
-            '{"env_id": "e", "model": "m"}', "utf-8", newline="\n"
-        )
+        about = '{"env_id": "e", "model": "m"}'
+        (folder / "metadata.json").write_text(about, encoding="utf-8", newline="\n")
         line = '{"example_id": 0, "reward": 1.0, "prompt": [], "completion": []}'
         (folder / "results.jsonl").write_text(line, encoding="utf-8", newline="\n")
     refused = prime("eval", "import", "a run", cwd=tmp_path)
