@@ -45,7 +45,31 @@ FILES = {
 
 
 def answer_schema(answers: Iterable[Answer]) -> dict[str, Any] | None:
-    """The schema of a document of one of these types; None where there is none."""
+    """The schema of a document of one of these types; None where there is none.
+
+    What is written of a number that is not finite is null (`terminal.text`), so each may be null.
+    """
+    made = _type_schema(answers)
+    return None if made is None else _with_null(made)
+
+
+def _with_null(schema: Any, *, may_be_null: bool = False) -> Any:
+    """The same, in which each number may be null; where it may be already, it is left so."""
+    if isinstance(schema, list):
+        return [_with_null(each) for each in schema]
+    if not isinstance(schema, dict):
+        return schema
+    choices = schema.get("anyOf", ())
+    has_null = {"type": "null"} in choices
+    found = {name: _with_null(each) for name, each in schema.items() if name != "anyOf"}
+    if choices:
+        found["anyOf"] = [_with_null(each, may_be_null=has_null) for each in choices]
+    if schema.get("type") == "number" and not may_be_null:
+        found["type"] = ["number", "null"]
+    return found
+
+
+def _type_schema(answers: Iterable[Answer]) -> dict[str, Any] | None:
     types = list(dict.fromkeys(map(_loaded, answers)))
     if not types:
         return None
@@ -79,7 +103,7 @@ def field_names(contract: Contract) -> Iterator[str]:
 def file_schema(name: str) -> dict[str, Any]:
     """The schema of a file of FILES."""
     kind = _loaded(FILES[name].kind)
-    made: dict[str, Any] | None = kind() if isfunction(kind) else answer_schema([kind])
+    made: dict[str, Any] | None = kind() if isfunction(kind) else _type_schema([kind])
     return made or {}
 
 

@@ -120,6 +120,22 @@ EVERYTHING = RunFilter()
 _LONGEST_FILTER = 500
 
 
+@dataclass(frozen=True)
+class Reins:
+    """What steers a run that goes on: its state, and the forms that change it.
+
+    `state` is `running`, `paused` or `draining`, or empty where nobody here can steer it, as the
+    `problem` says. `has_cap` says that its cost can be limited. The forms carry `form_token`.
+    """
+
+    state: str = ""
+    facts: Sequence[Fact] = ()
+    concurrency: int = 1
+    has_cap: bool = True
+    form_token: str = ""
+    problem: str = ""
+
+
 NO_CHARTS: Window[Html] = Window(())
 NO_METRICS: Window[MetricLine] = Window(())
 NO_ERRORS: Window[ErrorLine] = Window(())
@@ -132,7 +148,7 @@ class RunView:
 
     `path` is its address, and `columns` are those of `grid`, from 0. `found` says how many rollouts
     the filter matched; `has_steps` that they are of a training. `stream` is the address of
-    server-sent events while the run goes on.
+    server-sent events while the run goes on, which its `reins` steer where that is possible.
     """
 
     path: str
@@ -156,6 +172,7 @@ class RunView:
     downloads: Sequence[Link] = ()
     stream: str | None = None
     others: Sequence[Link] = ()
+    reins: Reins | None = None
 
 
 def download_links(path: str) -> list[Link]:

@@ -64,7 +64,7 @@ class Page(Struct, frozen=True):
     """A page before it is framed: `title` is plain text.
 
     `command` shows the same in a terminal, a line for each. `narrow` suits forms and a few
-    sentences.
+    sentences. `problem` is why a form of the page was refused.
     """
 
     template: str
@@ -72,6 +72,7 @@ class Page(Struct, frozen=True):
     record: Any = None
     command: tuple[str | HubCommand, ...] = ()
     narrow: bool = False
+    problem: "ErrorMessage | None" = None
 
 
 class NavigationLink(Struct, frozen=True):

@@ -105,7 +105,7 @@ def find_run(wanted: str | None, cwd: Path, roots: RunRoots = HERE) -> SavedRun:
         found = items[:1]
     else:
         found = [item for item in items if item.run_id.startswith(wanted)]
-        found = found or list(_for_trainers(wanted, cwd, roots))
+        found = found or list(list_for_trainers(cwd, roots, wanted))
     if not found:
         raise _no_run(wanted)
     if len(found) > 1:
@@ -113,7 +113,7 @@ def find_run(wanted: str | None, cwd: Path, roots: RunRoots = HERE) -> SavedRun:
     return open_run(Path(found[0].path))
 
 
-def _for_trainers(wanted: str, cwd: Path, roots: RunRoots) -> Iterator[RunItem]:
+def list_for_trainers(cwd: Path, roots: RunRoots = HERE, wanted: str = "") -> Iterator[RunItem]:
     """Trainings and sessions of `prime rollouts serve` whose id begins so."""
     for path in (cwd / (roots.outputs or "outputs")).glob(f"[tr]*/*/{glob.escape(wanted)}*"):
         if path.parents[1].name in ("train", "rollouts") and (path / "run.json").is_file():

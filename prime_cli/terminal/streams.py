@@ -18,13 +18,20 @@ AGENT_VARIABLES = (
     "AI_AGENT",
     "CLAUDECODE",
     "CODEX_SANDBOX",
+    "CODEX_CI",
     "CODEX_THREAD_ID",
     "CURSOR_AGENT",
     "GEMINI_CLI",
     "OPENCODE",
     "AUGMENT_AGENT",
+    "ANTIGRAVITY_AGENT",
+    "CLINE_ACTIVE",
+    "GOOSE_TERMINAL",
 )
 """What coding agents set for the commands that they run: the proposed name, then their own."""
+
+_ALSO_NAMED = frozenset(("amp", "crush", "goose"))
+"""What they set `AGENT` to, which other tools have for purposes of their own."""
 
 
 class Stream:
@@ -127,7 +134,9 @@ def _wants_colour(environ: Mapping[str, str], *, otherwise: bool) -> bool:
 
 def find_agent(environ: Mapping[str, str] = os.environ) -> str | None:
     """The variable by which a coding agent says that it types; None where a person does."""
-    named = (name for name in AGENT_VARIABLES if environ.get(name))
+    named = [name for name in AGENT_VARIABLES if environ.get(name)]
+    if environ.get("AGENT", "").lower() in _ALSO_NAMED:
+        named.append("AGENT")
     return next((name for name in named if is_on(name, environ)), None)
 
 

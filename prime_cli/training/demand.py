@@ -23,6 +23,7 @@ from prime_cli.runtime.protocol import (
     RolloutError,
     RunRollouts,
     Start,
+    Steer,
     WorkerEnd,
 )
 
@@ -54,6 +55,9 @@ class RolloutKeeper(Protocol[T_co]):
 
     def keep(self, event: Rollout) -> T_co:
         """Store a finished rollout, and return what the one who asked for it gets."""
+
+    def keep_cancelled(self, example: int, rollout: int, attempt: int, by: str) -> T_co:
+        """The same for one that the user `by` has cancelled."""
 
     def restart(self, example: int, rollout: int) -> None:
         """A rollout will be run once more: nothing of it counts so far."""
@@ -112,7 +116,7 @@ class Demand(Generic[T]):
         self._seats: list[_Seat[T]] = [_Seat() for _ in range(workers)]
         self._next: Counter[int] = Counter(numbers)
         self._deaths = 0
-        self._finishing = False
+        self._finishing = self._is_held = False
         self._loaded = asyncio.Event()
         self._failure: BaseException | None = None
 
@@ -157,6 +161,43 @@ class Demand(Generic[T]):
                 self._keeper.forget(example, number)
             if left:
                 await self._tell(seat, DropRollouts(example, left))
+
+    # --- What others ask of it ---
+
+    async def steer(self, concurrency: int | None, *, is_held: bool) -> None:
+        """Have each worker run that many at a time (None: as before), none while held."""
+        self._concurrency, self._is_held = concurrency or self._concurrency, is_held
+        for seat in self._seats:
+            await self._tell(seat, Steer(concurrency, held=is_held))
+
+    def owes(self, example: int, rollout: int | None) -> bool:
+        """Whether somebody waits for a rollout, or for any of an example."""
+        return any(self._named(seat, example, rollout) for seat in self._seats)
+
+    async def cancel(self, example: int, rollout: int | None, by: str) -> list[RolloutKey]:
+        """End what is named, and of a group the others too; returns which those were."""
+        ended = []
+        for seat in self._seats:
+            named = self._named(seat, example, rollout)
+            for pair in named:
+                owed = seat.owed.pop(pair)
+                owed.answers.put_nowait(self._keeper.keep_cancelled(*pair, owed.attempt, by))
+            if named:
+                await self._tell(seat, DropRollouts(example, [number for _, number in named]))
+            ended += named
+        return ended
+
+    def _named(self, seat: _Seat[T], example: int, rollout: int | None) -> list[RolloutKey]:
+        owed = {pair: each for pair, each in seat.owed.items() if pair[0] == example}
+        if rollout is None:
+            return list(owed)
+        by_group = self.start is not None and self.start.unit == "group"
+        if by_group and (example, rollout) in owed:
+            unit = owed[example, rollout].unit
+            return [pair for pair in owed if pair[1] in unit]
+        return [pair for pair in owed if pair[1] == rollout]
+
+    # --- The workers ---
 
     async def run(self) -> None:
         """Keep the workers alive until `finish`; raises what ends the session before."""
@@ -265,6 +306,8 @@ class Demand(Generic[T]):
                 self._keeper.restart(example, rollout)
 
     async def _ask_again(self, seat: _Seat[T]) -> None:
+        if self._is_held:
+            await self._tell(seat, Steer(held=True))
         orders: dict[tuple[int, tuple[int, ...], int], list[int]] = {}
         for (example, number), owed in seat.owed.items():
             orders.setdefault((example, owed.unit, owed.attempt), []).append(number)

@@ -26,7 +26,7 @@ from prime_cli.training.evaluation import HeldOutExamples, judge
 from prime_cli.training.fine_tuning import leave_out_held_out, left_out_words
 from prime_cli.training.nodes import Nodes, require_nodes
 from prime_cli.training.prepare import engine_config
-from prime_cli.training.record import STOP, Evaluation, TrainingRecord
+from prime_cli.training.record import STOP, Evaluation, TrainingFacts, TrainingRecord
 from prime_cli.training.session import RolloutSession
 from prime_cli.training.steps import StepChecks, StepProgress
 from prime_cli.wire.rollouts import EngineFailure, Evaluated, StepAnswer
@@ -65,6 +65,11 @@ class EngineTraining:
         self._shown: StepProgress
         self._began = time.monotonic()
         self._checks = StepChecks(setup.folder.path)
+
+    @property
+    def facts(self) -> TrainingFacts:
+        """What run.json says of the training."""
+        return self._record.facts
 
     @property
     def is_whole(self) -> bool:
@@ -172,7 +177,7 @@ class EngineTraining:
                 self._failure = self._failure or self._nodes.failure
                 raise self._failure
             now = self._session.finished, self._record.facts.step, self._held.progress()
-            if now != seen:
+            if now != seen or self._session.controller.is_paused:
                 last, seen = time.monotonic(), now
             elif time.monotonic() - last > self._plan.stall:
                 self._failure = EngineFailed(
@@ -190,6 +195,15 @@ class EngineTraining:
             return
         self._progress.say("stopping after the running step; once more to stop at once")
         await self._ended.wait()
+
+    def drain(self) -> None:
+        """The same without waiting; raises Conflict where other nodes are still awaited."""
+        if self._is_gathering:
+            raise Conflict(
+                "The training waits for its other nodes, and has no step yet",
+                hint="stop it with Ctrl-C there",
+            )
+        self._stopping = True
 
     # --- What the session calls ---
 
@@ -233,6 +247,7 @@ class EngineTraining:
             policy = self._session.policies.current
             if policy is None or policy.endpoint is None:
                 raise Conflict("There is no policy to evaluate yet")
+            await self._session.parts[0].hold.until_resumed()
             try:
                 with self._shown.evaluating():
                     found = await asyncio.to_thread(self._held.evaluate, policy.endpoint, step)

@@ -16,9 +16,10 @@ from prime_cli.evals.execution.session_setup import RunSetup, spec_of, worker_of
 from prime_cli.evals.execution.worker_failures import failure_of
 from prime_cli.models.gateway.holds import CallHold
 from prime_cli.models.gateway.server import Gateway
-from prime_cli.models.prices import Charges, add_charges
+from prime_cli.models.prices import Charges, Spend, add_charges
 from prime_cli.runs.folder import Journal
 from prime_cli.runs.manifest import RunManifest
+from prime_cli.runs.rows import CANCELLED
 from prime_cli.runs.spending import without
 from prime_cli.runs.tally import Tally
 from prime_cli.runtime.launch import Worker
@@ -29,6 +30,7 @@ from prime_cli.runtime.protocol import (
     HostConnected,
     LogMessage,
     Rollout,
+    RolloutError,
     Start,
     WorkerEnd,
 )
@@ -102,7 +104,7 @@ class EnvironmentSession:
         self.record = rollouts.record
         self.start: Start | None = None
         self.chosen: list[int] | None = None
-        self._journal, self._tally, self._place = rollouts.journal, rollouts.tally, rollouts.place
+        self._journal, self.tally, self._place = rollouts.journal, rollouts.tally, rollouts.place
         self._steps, self._choose, self._before = steps, choose, rollouts.before
         self._journaled: Charges = {}
         self._progress: Progress = setup.context.progress
@@ -110,6 +112,7 @@ class EnvironmentSession:
         self._gateway: Gateway
         self._said_what_to_serve = False
         # The workers share what may run at a time.
+        self._workers = workers
         self._concurrency = math.ceil(setup.plan.concurrency / workers)
         self.demand: Demand[TrainingRollout] = Demand(
             self._make_worker,
@@ -173,6 +176,26 @@ class EnvironmentSession:
         """Whether models can still be called, once the gateway was there."""
         return self._gateway.hold
 
+    @property
+    def running(self) -> int:
+        """How many rollouts have called a model and not ended."""
+        return len(self._gateway.ledger.open)
+
+    @property
+    def spent(self) -> Spend:
+        """What its rollouts have spent, in earlier sessions too."""
+        return self.record.spent_before + self._gateway.ledger.spent()
+
+    async def steer(self, concurrency: int | None = None, *, is_held: bool) -> None:
+        """Have so many rollouts run at a time (None: as before), or none while held."""
+        each = None if concurrency is None else math.ceil(concurrency / self._workers)
+        self._concurrency = each or self._concurrency
+        if is_held:
+            self.hold.pause()
+        else:
+            self.hold.resume()
+        await self.demand.steer(each, is_held=is_held)
+
     def _make_worker(self) -> Worker:
         setup = self.setup
         spec, walls = spec_of(setup, self._gateway)
@@ -181,12 +204,24 @@ class EnvironmentSession:
 
     # --- What becomes of rollouts ---
 
-    def keep(self, event: Rollout) -> TrainingRollout:
-        """Journal a finished rollout, and return what its trainer gets."""
+    def keep_cancelled(self, example: int, rollout: int, attempt: int, by: str) -> TrainingRollout:
+        """The same for a rollout that the user `by` has cancelled: it has neither score nor error
+        of its own.
+        """
+        error = RolloutError(kind="environment", type="Cancelled", message=f"Cancelled by {by}")
+        event = Rollout(example_id=example, rollout=rollout, attempt=attempt, error=error)
+        return self.keep(event, kind=CANCELLED)
+
+    def keep(self, event: Rollout, kind: str | None = None) -> TrainingRollout:
+        """Journal a finished rollout, and return what its trainer gets; `kind` is the class of its
+        error, where that is not the worker's.
+        """
         pair = event.example_id, event.rollout
         ledger = self._gateway.ledger
         charges, apart = ledger.settle(*pair), ledger.settle_apart()
         row = row_of(event, charges, apart)
+        if row.error is not None and kind is not None:
+            row.error = msgspec.structs.replace(row.error, kind=kind)
         turns = self.recorder.take(*pair, row.attempt)
         found = self._forget(pair)
         ask = _NO_ASK if found is None else found.ask
@@ -194,7 +229,7 @@ class EnvironmentSession:
         if ask.tag:
             row = msgspec.structs.replace(row, state={**row.state, **ask.tag})
         self._journal.append(row)
-        self._tally.add(row)
+        self.tally.add(row)
         add_charges(self._journaled, charges)
         add_charges(self._journaled, apart)
         line = training_rollout(row, turns, with_messages=ask.messages)

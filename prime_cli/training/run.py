@@ -69,13 +69,14 @@ from prime_cli.training.trainer_events import forget_steps_after
 class TrainingResult:
     """A training that has ended; `signal` is the number of the signal that ended it early.
 
-    It `is_finished` unless something is left for `--resume`.
+    It `is_finished` unless something is left for `--resume`; `drained` says who ended it so.
     """
 
     folder: RunFolder
     facts: TrainingFacts
     is_finished: bool
     signal: int | None = None
+    drained: str | None = None
 
     @property
     def is_whole(self) -> bool:
@@ -201,8 +202,10 @@ def _train(
             )
             for index, (name, own) in enumerate(zip(names, setups, strict=True))
         ]
-        signal = _run_session(RolloutSession(parts, options), training, setup, prepared)
-    return TrainingResult(folder, record.facts, training.is_whole, signal)
+        session = RolloutSession(parts, options)
+        signal = _run_session(session, training, setup, prepared)
+    drained = session.parts[0].outcome.drained
+    return TrainingResult(folder, record.facts, training.is_whole, signal, drained)
 
 
 def _facts_at_start(

@@ -14,6 +14,7 @@ import msgspec
 
 from prime_cli.core.errors import PartialResult, PrimeError, StorageFailed, UsageError
 from prime_cli.core.progress import Progress
+from prime_cli.evals.control.server import listening
 from prime_cli.evals.execution.earlier_sessions import EarlierSessions
 from prime_cli.evals.execution.early_stop import interruptible
 from prime_cli.evals.execution.run import choose_interpreter
@@ -26,6 +27,7 @@ from prime_cli.models.prices import CAPS
 from prime_cli.runs.folder import Journal, RunFolder, new_run_folder, run_group_name, writing
 from prime_cli.runs.manifest import CAPPED, FAILED, FINISHED
 from prime_cli.runtime.protocol import Start
+from prime_cli.training.controller import DrainedTraining, TrainingController
 from prime_cli.training.dump import report
 from prime_cli.training.environment_session import EnvironmentRollouts, EnvironmentSession
 from prime_cli.training.mixture import MixedDemand, MixedPolicies, mixed_order, own_example
@@ -46,7 +48,7 @@ Announce = Callable[[str, str, RunFolder], None]
 """Called with the service's URL and token, and the session's folder, when it can be asked."""
 
 
-class Training(Protocol):
+class Training(DrainedTraining, Protocol):
     """A training that prime itself runs beside the session."""
 
     async def run(self, session: "RolloutSession", url: str, token: str) -> None:
@@ -172,6 +174,7 @@ class RolloutSession:
             for index, part in enumerate(parts)
         ]
         self.policies = MixedPolicies([part.policies for part in self.parts])
+        self.controller = TrainingController(self.parts, options.training)
         self._ended = asyncio.Event()
         self._given_up: PrimeError | None = None
 
@@ -213,6 +216,9 @@ class RolloutSession:
             for part in self.parts:
                 await stack.enter_async_context(part.gateway(end))
             await stack.enter_async_context(service)
+            folder = self.parts[0].setup.folder.path
+            steered = listening(folder, self.controller.answer, self._progress)
+            await stack.enter_async_context(steered)
             with interruptible(self._stop, self._context.switchboard) as interrupt:
                 await self._until_the_end(demand, service, announce)
         self._check_caps()

@@ -15,6 +15,7 @@ import msgspec
 
 from prime_cli.core.paths import storage_errors, write_atomically
 from prime_cli.core.progress import Progress
+from prime_cli.runs.rows import CANCELLED
 from prime_cli.runs.scrubber import Scrubber
 from prime_cli.training.policies import RolloutKey
 from prime_cli.wire.rollouts import TrainerCheckpoint, TrainerLog, TrainingRollout, TrainingStep
@@ -56,7 +57,7 @@ class _Counts:
         spans = [span for segment in line.segments for span in segment.spans]
         own = sum(span.end - span.start for span in spans)
         self.rollouts += 1
-        self.errors += line.error is not None
+        self.errors += line.error is not None and line.error.kind != CANCELLED
         self.truncated += line.is_truncated
         self.segments += len(line.segments)
         self.forked += len(line.segments) > 1

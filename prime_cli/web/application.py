@@ -1,8 +1,10 @@
 """The application of `prime open`: local runs and trainings, and the embedded hub's pages."""
 
+import secrets
 import tempfile
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import ExitStack
+from dataclasses import replace
 from http import HTTPStatus
 from pathlib import Path
 
@@ -12,11 +14,12 @@ from anyio import to_thread
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import Response, StreamingResponse
+from starlette.responses import RedirectResponse, Response, StreamingResponse
 from starlette.routing import Mount, Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from prime_cli.core.errors import NotFound, PrimeError
+from prime_cli.core.errors import NotAllowed, NotFound, PrimeError
+from prime_cli.hub.routes.requests import read_fields
 from prime_cli.pages.assets import ASSET_HEADERS, PAGE_HEADERS, TEXT_HEADERS, find_asset
 from prime_cli.pages.comparison import render_comparison, render_sides
 from prime_cli.pages.events import EVENT_HEADERS, FIRST_EVENT, STILL_THERE, event, known_count
@@ -24,7 +27,14 @@ from prime_cli.pages.links import COMPARISON, page_number
 from prime_cli.pages.paging import find_cursor, parse_cursor
 from prime_cli.pages.rollout import part_of, render_rollout, tokens_page
 from prime_cli.pages.runs import RunFilter, render_run
-from prime_cli.pages.templates import Frame, NavigationLink, Page, error_page, render
+from prime_cli.pages.templates import (
+    Frame,
+    NavigationLink,
+    Page,
+    error_page,
+    problem_of,
+    render,
+)
 from prime_cli.runs.export.exports import JSON_LINES, find_download, write_download
 from prime_cli.runs.saved_run import SavedRun
 from prime_cli.runs.transcript import parse_position
@@ -32,6 +42,7 @@ from prime_cli.runs.vf_eval_writer import official_row
 from prime_cli.web.comparison import view_comparison, view_sides
 from prime_cli.web.library import Library
 from prime_cli.web.opened import FollowedRun, LocalRun
+from prime_cli.web.reins import reins_of, steer
 from prime_cli.web.rollout_view import (
     local_sample,
     rollout_command,
@@ -49,6 +60,9 @@ _LOOK_SECONDS = 0.5
 _ALIVE_SECONDS = 15.0
 _HUB_PAGES = ("/dashboard/environments/", "/dashboard/evaluations/", COMPARISON)
 
+READING = ("GET", "HEAD")
+FORM_FIELD = "form_token"
+
 Answer = Callable[[Request], Response]
 
 
@@ -58,12 +72,14 @@ def create_application(library: Library, hub: ASGIApp) -> Starlette:
         Route("/runs", _runs),
         Route(EVENTS, _list_events),
         Route("/runs/{name}", _run),
+        Route("/runs/{name}", _steer_run, methods=["POST"]),
         Route("/runs/{name}/events", _events),
         Route("/runs/{name}/download.{form}", _download),
         Route("/runs/{name}/rollouts/{position}", _rollout),
         Route("/runs/{name}/rollouts/{position}/tokens", _tokens),
         Route("/runs/{name}/rollouts/{position}/text", _part),
         Route("/trainings/{name}", _training),
+        Route("/trainings/{name}", _steer_training, methods=["POST"]),
         Route("/trainings/{name}/events", _events),
         Route("/compare", _compare),
         Route("/compare/{position}", _sides),
@@ -72,6 +88,7 @@ def create_application(library: Library, hub: ASGIApp) -> Starlette:
     )
     app = Starlette(routes=routes, exception_handlers={PrimeError: _answer_error})
     app.state.library = library
+    app.state.form_token = secrets.token_urlsafe(32)
     return app
 
 
@@ -86,6 +103,8 @@ class PagesOnly:
         is_page = path == "/" or path.startswith(_HUB_PAGES)
         if not is_page:
             raise NotFound(f"{path[:200]} was not found")
+        if scope["method"] not in READING:
+            raise NotAllowed("These pages of the hub change nothing")
         await self.app(scope, receive, send)
 
 
@@ -130,12 +149,13 @@ def _runs(request: Request) -> Response:
     return answer_page(request, render_runs(view_runs(_library(request), request.query_params)))
 
 
-def _run(request: Request) -> Response:
+def _run(request: Request, problem: PrimeError | None = None) -> Response:
     given = request.query_params
     name = request.path_params["name"]
     run = _followed(request).measured()
     view = view_run(run, name, RunFilter.read(given), page_number(given), given)
-    return answer_page(request, render_run(view))
+    reins = reins_of(run, request.app.state.form_token)
+    return _steered(request, render_run(replace(view, reins=reins)), problem)
 
 
 def _rollout(request: Request) -> Response:
@@ -167,9 +187,10 @@ def _part(request: Request) -> Response:
     return Response(found, headers=TEXT_HEADERS)
 
 
-def _training(request: Request) -> Response:
+def _training(request: Request, problem: PrimeError | None = None) -> Response:
     view = view_training(_library(request), request.path_params["name"], request.query_params)
-    return answer_page(request, render_training(view))
+    reins = reins_of(_found(request), request.app.state.form_token)
+    return _steered(request, render_training(replace(view, reins=reins)), problem)
 
 
 def _compare(request: Request) -> Response:
@@ -198,6 +219,44 @@ def _static(request: Request) -> Response:
     return Response(found.content, headers=ASSET_HEADERS, media_type=found.media_type)
 
 
+# --- Forms that steer a run ---
+
+
+async def _steer_run(request: Request) -> Response:
+    return await _steer(request, _run)
+
+
+async def _steer_training(request: Request) -> Response:
+    return await _steer(request, _training)
+
+
+async def _steer(
+    request: Request, show: Callable[[Request, PrimeError | None], Response]
+) -> Response:
+    """Do what the form says and lead back to its page, or show why that was refused there."""
+    form = await read_fields(request)
+    given = form.pop(FORM_FIELD, "").encode("utf-8", "replace")
+    if not secrets.compare_digest(given, request.app.state.form_token.encode()):
+        raise NotAllowed(
+            "This form was not made by these pages, or is too old",
+            hint="load the page again, and send the form once more",
+        )
+    run = await to_thread.run_sync(_found, request)
+    try:
+        await to_thread.run_sync(steer, run, form)
+    except PrimeError as error:
+        return await to_thread.run_sync(show, request, error)
+    return RedirectResponse(request.url.path, 303, headers={"cache-control": "no-store"})
+
+
+def _steered(request: Request, page: Page, problem: PrimeError | None) -> Response:
+    """A page with what became of a form that was refused."""
+    if problem is None:
+        return answer_page(request, page)
+    page = msgspec.structs.replace(page, problem=problem_of(problem))
+    return answer_page(request, page, status_of(problem))
+
+
 # --- While a run goes on ---
 
 
@@ -219,12 +278,13 @@ async def watch(run: FollowedRun, known: int | None) -> AsyncIterator[bytes]:
 
     They tell of what a page would show: what it cannot yet is no news.
     """
-    quiet = 0.0
+    quiet, steered = 0.0, None
     yield FIRST_EVENT
     while True:
         shown = await to_thread.run_sync(run.measured)
         count = len(shown.index)
-        if count != known:
+        before, steered = steered, shown.changes
+        if count != known or before not in (None, steered):
             known, quiet = count, 0.0
             yield event("grown", at=count, lines=count)
         if not shown.is_live:

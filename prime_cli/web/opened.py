@@ -81,6 +81,11 @@ class LocalRun:
         return self.status == RUNNING
 
     @property
+    def changes(self) -> int:
+        """How often somebody has steered it."""
+        return 0 if self.saved.manifest is None else len(self.saved.manifest.changes)
+
+    @property
     def has_steps(self) -> bool:
         """Whether these are the rollouts of a training. Raises StorageFailed, UsageError."""
         return self.once("steps", lambda: has_steps(self.index))

@@ -3,6 +3,7 @@
 Nobody else may see them. The address has a token that is good once. It becomes a cookie that no
 script can read and that no other site's request carries. The Host header must name this server,
 since a site whose name leads to 127.0.0.1 (DNS rebinding) would otherwise count as the same origin.
+Forms, which steer runs, must come from these pages.
 """
 
 import asyncio
@@ -28,7 +29,7 @@ from prime_cli.hub.app import create_app
 from prime_cli.hub.serving.ports import reserve_port
 from prime_cli.hub.settings import HubSettings
 from prime_cli.runs.comparison.compare import load_statistics
-from prime_cli.web.application import NAVIGATION, create_application, refuse
+from prime_cli.web.application import NAVIGATION, READING, create_application, refuse
 from prime_cli.web.library import Library
 from prime_cli.web.run_view import prepare_pages
 
@@ -158,7 +159,6 @@ async def _wait_until_listening(port: int) -> None:
 # --- Who may see the pages ---
 
 TOKEN = "token"  # noqa: S105 - the name of a parameter
-_READING = ("GET", "HEAD")
 _STYLE = "/static/"
 """What pages of prime look like, also the one that says that an address is used up."""
 
@@ -190,9 +190,10 @@ class Guard:
         headers = Headers(scope=scope)
         if headers.get("host", "").lower() not in self._hosts:
             return self._refuse(NotAllowed("This server answers only as 127.0.0.1"), 421)
-        if scope["method"] not in _READING:
-            return self._refuse(NotAllowed("These pages change nothing"), 405)
-        if scope["path"].startswith(_STYLE):
+        is_form = scope["method"] not in READING
+        if is_form and (refused := self._refuse_foreign(scope["method"], headers)) is not None:
+            return refused
+        if scope["path"].startswith(_STYLE) and not is_form:
             return None
         query = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
         given = next((value for name, value in query if name == TOKEN), None)
@@ -208,6 +209,15 @@ class Guard:
             ),
             403,
         )
+
+    def _refuse_foreign(self, method: str, headers: Headers) -> Response | None:
+        """The answer to what is not a form of these pages; None for one that is."""
+        if method != "POST":
+            return self._refuse(NotAllowed("These pages know no such request"), 405)
+        # A server on another port is the same site to a browser, which then sends the cookie too.
+        if headers.get("origin", "").lower() == f"http://{headers['host']}".lower():
+            return None
+        return self._refuse(NotAllowed("This form is not one of these pages"), 403)
 
     def _has_cookie(self, header: str) -> bool:
         # Other servers of this machine set theirs for us too, which http.cookies may not read.

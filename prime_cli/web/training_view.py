@@ -16,6 +16,7 @@ from prime_cli.pages.runs import (
     LONGEST_NOTE,
     Fact,
     Link,
+    Reins,
     RunFilter,
     some_facts,
 )
@@ -105,6 +106,7 @@ class TrainingView:
     note: str = ""
     verdict: str = ""
     stream: str | None = None
+    reins: Reins | None = None
 
 
 def render_training(view: TrainingView) -> Page:

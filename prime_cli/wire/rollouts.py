@@ -30,7 +30,9 @@ class Segment(msgspec.Struct, kw_only=True):
 
 
 class RolloutFailure(msgspec.Struct, frozen=True, rename={"kind": "class"}):
-    """Why there is no reward; `kind` (`class` in JSON) is infra, model or environment."""
+    """Why there is no reward; `kind` (`class` in JSON) is infra, model or environment, or cancelled
+    where a person has ended it.
+    """
 
     kind: str
     type: str

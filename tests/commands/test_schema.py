@@ -1,14 +1,18 @@
 """`prime schema`: what a program can know of a command before it runs it."""
 
 import json
+import math
 import re
 import tomllib
 from pathlib import Path
+from typing import Annotated
 
+import msgspec
 import pytest
-from jsonschema import Draft202012Validator
+from jsonschema import Draft202012Validator, ValidationError, validate
 
-from prime_cli.commands.json_schema import FILES
+from prime_cli.commands.json_schema import FILES, answer_schema
+from prime_cli.terminal.text import as_json
 from tests.helpers.cli import Prime
 from tests.helpers.contracts import leaves, refuse_more
 from tests.runs.rows import row
@@ -115,3 +119,24 @@ def test_what_is_not_there_is_named(prime: Prime, words: list[str], code: int) -
     done = prime("schema", *words)
     assert done.code == code
     assert "hint:" in done.err or code == 2
+
+
+class _Measured(msgspec.Struct):
+    mean: float
+    known: float | None
+    each: dict[str, list[float]]
+    share: Annotated[float, msgspec.Meta(ge=0)] = 0.0
+    count: int = 1
+
+
+def test_a_number_that_is_not_finite_fits_the_schema_of_its_answer() -> None:
+    schema = answer_schema([_Measured])
+    assert schema is not None
+    odd = _Measured(math.nan, math.inf, {"a": [1.5, -math.inf]}, math.nan)
+    for measured in (odd, _Measured(1.0, None, {}, 0.5)):
+        validate(json.loads(as_json(measured)), schema)
+    with pytest.raises(ValidationError):
+        validate({"mean": 1, "known": 1, "each": {}, "count": None}, schema)
+    (definition,) = schema["$defs"].values()
+    known = definition["properties"]["known"]["anyOf"]
+    assert known == [{"type": "number"}, {"type": "null"}]

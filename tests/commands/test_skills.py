@@ -93,6 +93,16 @@ def test_an_agent_says_that_it_types(name: str) -> None:
     assert is_unattended({name: "1"})
 
 
+@pytest.mark.parametrize("value", ["amp", "crush", "Goose"])
+def test_an_agent_is_known_by_its_name_in_a_common_variable(value: str) -> None:
+    assert find_agent({"AGENT": value}) == "AGENT"
+
+
+@pytest.mark.parametrize("value", ["", "1", "linux-x64", "ssh-agent"])
+def test_what_others_call_agents_does_not_count(value: str) -> None:
+    assert find_agent({"AGENT": value}) is None
+
+
 @pytest.mark.parametrize("value", ["", "0", "false"])
 def test_a_person_may_say_no(value: str) -> None:
     assert find_agent({"AI_AGENT": value}) is None

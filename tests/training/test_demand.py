@@ -18,6 +18,7 @@ from prime_cli.runtime.protocol import (
     Rollout,
     RunRollouts,
     Start,
+    Steer,
     WorkerEnd,
 )
 from prime_cli.training.demand import Demand
@@ -75,6 +76,9 @@ class Kept:
     def keep(self, event: Rollout) -> Rollout:
         self.kept.append((event.example_id, event.rollout, event.attempt))
         return event
+
+    def keep_cancelled(self, example: int, rollout: int, attempt: int, by: str) -> Rollout:
+        return Rollout(example_id=example, rollout=rollout, attempt=attempt, info={"by": by})
 
     def restart(self, example: int, rollout: int) -> None:
         self.restarted.append((example, rollout))
@@ -201,6 +205,38 @@ def test_leaving_early_gives_up_the_others() -> None:
         assert worker.orders[-1] == DropRollouts(0, [0, 2])
 
     assert play(scenario).keeper.forgotten == [(0, 0), (0, 2)]
+
+
+@pytest.mark.parametrize(("unit", "ended"), [("rollout", [1]), ("group", [0, 1, 2])])
+def test_a_cancelled_rollout_is_answered_and_its_group_with_it(
+    unit: Unit, ended: list[int]
+) -> None:
+    async def scenario(stage: Stage) -> None:
+        (worker,) = stage.workers
+        task, other = await stage.asked(1, 3), await stage.asked(1, 1)
+        assert await stage.demand.cancel(1, 1, "ada") == [(1, number) for number in ended]
+        assert worker.orders[-1] == DropRollouts(1, ended)
+        assert not stage.demand.owes(1, 1)
+        await worker.finished(1, 0, 1, 2, 3)
+        by_ada = [each.rollout for each in await task if each.info == {"by": "ada"}]
+        assert by_ada == ended
+        assert numbers(await other) == [3]
+
+    play(scenario, unit=unit)
+
+
+def test_a_worker_that_begins_in_a_pause_is_held() -> None:
+    async def scenario(stage: Stage) -> None:
+        await stage.demand.steer(4, is_held=True)
+        assert stage.workers[0].orders == [Steer(4, held=True)]
+        await stage.asked(0, 1)
+        stage.workers[0].says(dead())
+        await turns()
+        stage.workers[1].says(start())
+        await turns()
+        assert stage.workers[1].orders == [Steer(held=True), RunRollouts(0, [0], 2)]
+
+    play(scenario)
 
 
 def test_after_a_death_the_same_numbers_are_asked_for_at_a_higher_attempt() -> None:

@@ -80,12 +80,18 @@ def test_other_names_of_this_machine_are_accepted(guard: Guard, host: str) -> No
     assert client.get("/runs", headers={"host": host}).status_code == 200
 
 
-def test_nothing_is_changed_through_these_pages(guard: Guard) -> None:
+@pytest.mark.parametrize(
+    "origin", [None, "null", "http://evil.example", f"https://127.0.0.1:{PORT}", ORIGIN[:-1]]
+)
+def test_only_forms_of_these_pages_are_let_through(guard: Guard, origin: str | None) -> None:
     client = browser(guard)
     client.get(f"/?token={guard.token}")
+    headers = {} if origin is None else {"origin": origin}
 
-    assert client.post("/runs").status_code == 405
-    assert client.delete("/runs").status_code == 405
+    assert client.post("/runs", headers=headers).status_code == 403
+    assert client.post("/runs", headers={"origin": ORIGIN}).status_code == 405  # has no form
+    assert client.delete("/runs", headers={"origin": ORIGIN}).status_code == 405
+    assert browser(guard).post("/runs", headers={"origin": ORIGIN}).status_code == 403
 
 
 def test_the_token_leads_to_no_other_host(guard: Guard) -> None:

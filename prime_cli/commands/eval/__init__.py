@@ -22,7 +22,7 @@ app = group(
         ),
         "import": (f"{_HERE}.imports:import_log", "Import a run of another tool."),
         "watch": (f"{_HERE}.watch:watch", "Watch a running evaluation until it ends."),
-        "ctl": (f"{_HERE}.ctl:app", "Control a running evaluation from another terminal."),
+        "ctl": (f"{_HERE}.ctl:app", "Control a running evaluation or training."),
         "merge": (f"{_HERE}.merge:merge", "Merge the parts of an evaluation into one run."),
         "compare": (f"{_HERE}.compare:compare", "Test whether runs differ significantly."),
         "power": (

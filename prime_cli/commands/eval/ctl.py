@@ -1,4 +1,4 @@
-"""`prime eval ctl …`: control a running evaluation from another terminal."""
+"""`prime eval ctl …`: control a running evaluation or training from another terminal."""
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -13,15 +13,15 @@ from prime_cli.commands.options import local_options, open_session
 from prime_cli.core.errors import ExitCode, NotFound, PrimeError, UsageError
 from prime_cli.core.formatting import format_duration, format_usd, join_words
 from prime_cli.evals.control.client import RunControl, control_of
-from prime_cli.evals.control.messages import RunState
+from prime_cli.evals.control.messages import RunState, named_rollout
 from prime_cli.runs.saved_run import SavedRun
 
 _HERE = "prime_cli.commands.eval.ctl"
 
 app = group(
-    "Control a running evaluation from another terminal.",
+    "Control a running evaluation or training.",
     {
-        "status": (f"{_HERE}:status", "Show the state of a running evaluation."),
+        "status": (f"{_HERE}:status", "Show the state of a running evaluation or training."),
         "pause": (f"{_HERE}:pause", "Hold model calls, and start no rollout."),
         "resume": (f"{_HERE}:resume", "Go on after a pause."),
         "set": (f"{_HERE}:set_limits", "Change concurrency or the cap of a run."),
@@ -37,7 +37,7 @@ RunArgument = Annotated[
     str | None,
     typer.Argument(
         metavar="RUN",
-        help="A run's or suite's id or folder.",
+        help="The id or folder of a run, suite or training.",
         show_default="the newest that is running",
     ),
 ]
@@ -51,7 +51,7 @@ RolloutArgument = Annotated[
 
 @local_options(answer=(RunState, list[RunState]), exits=_EXITS)
 def status(ctx: typer.Context, run: RunArgument = None) -> None:
-    """Show the state of a running evaluation.
+    """Show the state of a running evaluation or training.
 
     \b
     Example:
@@ -126,7 +126,8 @@ def set_limits(
 def drain(ctx: typer.Context, run: RunArgument = None) -> None:
     """Finish what runs, and start nothing more.
 
-    The run ends with exit code 3; `prime eval run --resume` continues it.
+    The run ends with exit code 3; `prime eval run --resume` continues it. A training finishes its
+    step and its checkpoint; `prime train --resume` continues it.
 
     \b
     Example:
@@ -150,7 +151,7 @@ def cancel(ctx: typer.Context, rollout: RolloutArgument, run: RunArgument = None
     \b
     See also: `prime eval ctl retry`.
     """
-    example, number = _position(rollout)
+    example, number = named_rollout(rollout)
     _show(ctx, [only_control(run).cancel(example, number)])
 
 
@@ -164,7 +165,7 @@ def retry(ctx: typer.Context, rollout: RolloutArgument, run: RunArgument = None)
     \b
     See also: `prime eval ctl cancel`, `prime eval run`.
     """
-    example, number = _position(rollout)
+    example, number = named_rollout(rollout)
     _show(ctx, [only_control(run).retry(example, number)])
 
 
@@ -214,13 +215,6 @@ def _each(
     return states
 
 
-def _position(words: str) -> tuple[int, int | None]:
-    example, colon, rollout = words.partition(":")
-    if not example.isdecimal() or (colon and not rollout.isdecimal()):
-        raise UsageError(f"`{words}` is not EXAMPLE[:ROLLOUT]", hint="as in `3` or `3:0`")
-    return int(example), int(rollout) if colon else None
-
-
 def _show(ctx: typer.Context, states: Sequence[RunState]) -> None:
     output = open_session(ctx).output
     listed = [_lines(state) for state in states]
@@ -239,9 +233,11 @@ def _lines(state: RunState) -> list[tuple[str, str]]:
     cap = "" if state.max_cost is None else f" of {format_usd(state.max_cost)}"
     spent = "unknown" if state.spent is None else format_usd(state.spent)
     left = "unknown" if state.eta is None else format_duration(round(state.eta))
+    steps = [] if state.steps is None else [("Steps", f"{state.step} of {state.steps}")]
     return [
         ("Run", state.run_id),
         ("State", state.state),
+        *steps,
         ("Rollouts", f"{counts}, {others}"),
         ("At a time", str(state.concurrency)),
         ("Spent", spent + cap),

@@ -274,6 +274,8 @@ def _train(
     if not result.is_finished:
         again = f"prime train --resume {typed_name(result.folder.path, Path.cwd())}"
         exit_if_signalled(session, result.signal, again)
+        if result.drained is not None:
+            raise PartialResult(result.drained, hint=f"continue with `{again}`")
         session.output.hint(f"continue with `{again}`")
     exit_if_signalled(session, result.signal, None)
     _require_few_failures(result, failed, training.max_error_rate)

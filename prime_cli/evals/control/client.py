@@ -21,7 +21,7 @@ from prime_cli.evals.control.messages import (
     encode_line,
 )
 from prime_cli.evals.control.server import control_socket
-from prime_cli.runs.listing import find_run, list_runs
+from prime_cli.runs.listing import find_run, list_for_trainers, list_runs
 from prime_cli.runs.manifest import RUNNING
 from prime_cli.runs.saved_run import SavedRun, open_run
 
@@ -39,8 +39,8 @@ class RunControl:
     another user, Unreachable where nobody listens, NotFound for a rollout that it does not have.
     """
 
-    def __init__(self, saved: SavedRun) -> None:
-        self._saved = saved
+    def __init__(self, saved: SavedRun, seconds: float = SECONDS) -> None:
+        self._saved, self._seconds = saved, seconds
 
     @property
     def run_id(self) -> str:
@@ -96,8 +96,8 @@ class RunControl:
         self._require_reachable()
         request = msgspec.structs.replace(request, by=getpass.getuser())
         try:
-            line = _exchange(control_socket(self._saved.folder.path), encode_line(request))
-            answer = decode_answer(line)
+            path = control_socket(self._saved.folder.path)
+            answer = decode_answer(_exchange(path, encode_line(request), self._seconds))
         except (OSError, msgspec.MsgspecError) as error:
             raise self._silent(error) from error
         if isinstance(answer, Refusal):
@@ -121,7 +121,7 @@ class RunControl:
     def _require_reachable(self) -> None:
         saved, run = self._saved, self._saved.folder.run_id
         if _has_ended(saved):
-            raise _ended(run, saved.status)
+            raise _ended(saved)
         host, here = _host(saved), socket.gethostname()
         if host not in (None, here):
             raise Conflict(
@@ -139,7 +139,7 @@ class RunControl:
         """Why nobody answered: the run may have ended meanwhile."""
         now = self._saved.renewed()
         if now.status != RUNNING:
-            return _ended(now.folder.run_id, now.status)
+            return _ended(now)
         return Unreachable(
             f"Run {now.folder.run_id} is running, but does not answer: {error}",
             hint="it may still be starting: try again in a moment, or stop it with Ctrl-C there",
@@ -159,17 +159,20 @@ def _has_ended(saved: SavedRun) -> bool:
     return _host(saved) in (None, socket.gethostname()) and saved.status != RUNNING
 
 
-def _ended(run: str, status: str) -> Conflict:
+def _ended(saved: SavedRun) -> Conflict:
+    run, message = saved.folder.run_id, f"does not run: it is {saved.status}"
     look, onward = f"`prime eval show {run}`", f"`prime eval run --resume {run}`"
-    return Conflict(f"Run {run} does not run: it is {status}", hint=f"{look} or {onward}")
+    if saved.manifest is not None and isinstance(saved.manifest.training, dict):
+        look, onward = f"`prime train show {run}`", f"`prime train --resume {run}`"
+    return Conflict(f"Run {run} {message}", hint=f"{look} or {onward}")
 
 
-def _exchange(path: Path, line: bytes) -> bytes:
+def _exchange(path: Path, line: bytes, seconds: float) -> bytes:
     """The line that is answered to `line`; raises OSError."""
     if sys.platform == "win32":
         raise OSError("there are no Unix sockets on Windows")
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as caller:
-        caller.settimeout(SECONDS)
+        caller.settimeout(seconds)
         caller.connect(str(path))
         caller.sendall(line)
         with caller.makefile("rb") as file:
@@ -203,16 +206,19 @@ def follow(control: RunControl, progress: Progress, hear: Callable[[RunState], N
 
 
 def control_of(wanted: str | None, cwd: Path) -> RunControl:
-    """The control of the run with this id or folder, by default the newest that is running.
+    """The control of the run or training with this id or folder.
+
+    By default of the newest evaluation that is running, else of the newest training.
 
     Raises NotFound, and UsageError where several ids begin so.
     """
     if wanted is None:
-        running = (item for item in list_runs(cwd) if item.status == RUNNING)
-        newest = next(running, None)
+        running = [item for item in list_runs(cwd) if item.status == RUNNING]
+        trained = (item for item in list_for_trainers(cwd) if item.status == RUNNING)
+        newest = running[0] if running else max(trained, key=lambda item: item.date, default=None)
         if newest is None:
             raise NotFound(
-                "No evaluation is running here",
+                "No evaluation or training is running here",
                 hint="name one by its folder, or see `prime eval list`",
             )
         wanted = newest.path

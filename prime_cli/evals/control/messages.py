@@ -4,7 +4,7 @@ from typing import Literal
 
 import msgspec
 
-from prime_cli.core.errors import InternalError, PrimeError, error_classes
+from prime_cli.core.errors import InternalError, PrimeError, UsageError, error_classes
 
 Action = Literal["status", "pause", "resume", "set", "drain", "cancel", "retry"]
 
@@ -23,13 +23,21 @@ class ControlRequest(msgspec.Struct, frozen=True, omit_defaults=True):
     rollout: int | None = None
 
 
+def named_rollout(words: str) -> tuple[int, int | None]:
+    """`3:0` as an example and a rollout, `3` as all of an example; raises UsageError."""
+    example, colon, rollout = words.partition(":")
+    if not example.isdecimal() or (colon and not rollout.isdecimal()):
+        raise UsageError(f"`{words}` is not EXAMPLE[:ROLLOUT]", hint="as in `3` or `3:0`")
+    return int(example), int(rollout) if colon else None
+
+
 class RunState(msgspec.Struct, frozen=True, tag_field="t", tag="state"):
     """A run at one moment, after what was asked of it.
 
     `state` is `running`, `paused` or `draining`. Of `total` rollouts (null while the environment
     loads) `done` have a score, `errors` ended in one, and `running` have called a model and not
     ended. `max_cost` and `spent` are in USD, `eta` in seconds; null where unknown. `note` is the
-    text beside the bar.
+    text beside the bar. A training has done `step` of its `steps`, and no `total`.
     """
 
     run_id: str
@@ -45,6 +53,8 @@ class RunState(msgspec.Struct, frozen=True, tag_field="t", tag="state"):
     spent: float | None
     eta: float | None
     note: str = ""
+    step: int | None = None
+    steps: int | None = None
 
     @property
     def ended(self) -> int:

@@ -15,7 +15,7 @@ from prime_cli.evals.execution.earlier_sessions import EarlierSessions
 from prime_cli.evals.execution.session_setup import RunSetup
 from prime_cli.evals.resume.compatibility import require_same_harness
 from prime_cli.models.gateway.ledger import ServedBy
-from prime_cli.models.prices import Charges, add_charges
+from prime_cli.models.prices import Charges, Spend, add_charges
 from prime_cli.runs.access_requests import AccessedHosts, WithheldVariables
 from prime_cli.runs.manifest import (
     MOST_WARNINGS,
@@ -26,7 +26,13 @@ from prime_cli.runs.manifest import (
 )
 from prime_cli.runs.plan import EvalPlan, RunChange
 from prime_cli.runs.saved_run import summary_of
-from prime_cli.runs.spending import Spending, read_charges, served_models, write_charges
+from prime_cli.runs.spending import (
+    Spending,
+    read_charges,
+    served_models,
+    sum_of,
+    write_charges,
+)
 from prime_cli.runs.summary import Summary
 from prime_cli.runs.vf_eval_writer import official_metadata, write_results
 from prime_cli.runtime.interpreters import Interpreter
@@ -134,6 +140,11 @@ class RunRecord:
             before, plan=plan, changes=(*before.changes, change)
         )
         self._save()
+
+    @property
+    def spent_before(self) -> Spend:
+        """What earlier sessions spent."""
+        return sum_of(self._earlier.spent.values())
 
     @property
     def plan(self) -> EvalPlan:

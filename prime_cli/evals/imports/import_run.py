@@ -1,11 +1,12 @@
 """`prime eval import`: find out which tool wrote a file or folder, and make a run of it."""
 
+import shlex
 import tempfile
 from pathlib import Path
 
 import msgspec
 
-from prime_cli.core.errors import NotFound, UsageError
+from prime_cli.core.errors import NotFound, PrimeError, UsageError
 from prime_cli.core.progress import Progress, Task
 from prime_cli.evals.imports.foreign import (
     ForeignRun,
@@ -16,7 +17,7 @@ from prime_cli.evals.imports.foreign import (
 )
 from prime_cli.evals.imports.inspect_logs import read_log
 from prime_cli.evals.imports.trajectories import read_trajectories
-from prime_cli.runs.saved_run import SavedRun
+from prime_cli.runs.saved_run import SavedRun, open_run
 
 
 class Imported(msgspec.Struct, frozen=True):
@@ -62,8 +63,23 @@ def _read(
         return found
     if path.is_file() and path.suffix in (".eval", ".json"):
         return read_log(path, scratch, scorer, task, offline=offline)
+    if path.is_dir() and _is_readable(path):
+        named = shlex.quote(str(path))
+        raise UsageError(
+            f"{path} needs no import: commands read runs of `vf-eval` where they are",
+            hint=f"look at it with `prime eval view {named}`, or `prime eval show {named}`",
+        )
     raise UsageError(
         f"{path} is no run of a known form",
         hint="pass a log of inspect_ai (`.eval`, `.json`), or a folder of Harbor's trials; folders "
         "of `vf-eval` are read where they are, as in `prime eval show FOLDER`",
     )
+
+
+def _is_readable(folder: Path) -> bool:
+    """Whether it is a run of prime or of vf-eval."""
+    try:
+        open_run(folder)
+    except PrimeError:
+        return False
+    return True

@@ -87,6 +87,11 @@ async def read_form(request: Request, most: int = LARGEST_FORM) -> dict[str, str
     Raises NotAllowed for one that another site makes a browser send, TooLarge or UsageError.
     """
     _require_same_origin(request)
+    return await read_fields(request, most)
+
+
+async def read_fields(request: Request, most: int = LARGEST_FORM) -> dict[str, str]:
+    """The same from wherever the form comes."""
     body = bytearray()
     async for chunk in request.stream():
         body += chunk

@@ -146,6 +146,10 @@ class CallHold:
         """Let calls pass again."""
         self._resumed.set()
 
+    async def until_resumed(self) -> None:
+        """Wait for the end of a pause; returns at once where there is none."""
+        await self._resumed.wait()
+
     def adopt(self, budget: Budget) -> None:
         """Keep to `budget`, where there was none."""
         self.budget = budget
@@ -171,7 +175,7 @@ class CallHold:
             self.budget.stop(f"A call to {call.path} cannot be counted, and this run has a cap")
         while not self.is_closed:
             if self.is_paused:
-                await self._resumed.wait()
+                await self.until_resumed()
                 continue
             if self.budget is not None and self._must_wait():
                 await self.budget.wait(call.identity.pair)

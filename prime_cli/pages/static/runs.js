@@ -3,18 +3,22 @@
 {
   const source = document.querySelector("[data-live]:not([data-live=''])");
   let isWaiting = false;
+  // What has not changed is left as it is, with what somebody typed there.
+  const drawn = new Map([...document.querySelectorAll("[data-live]")].map((part) => [part, part.innerHTML]));
 
   // What a reader opened, ticked, scrolled to and focused stays so; charts may have come before it.
   const chartOf = (each) => each.closest("figure")?.querySelector("b").textContent;
   const sign = (each) => [each.tagName, each.getAttribute("href"), each.value, chartOf(each)].join(" ");
   const replace = (part, fresh) => {
+    if (fresh.dataset.live) part.dataset.live = fresh.dataset.live;
+    if (drawn.get(part) === fresh.innerHTML) return;
+    drawn.set(part, fresh.innerHTML);
     const all = (selector) => [...part.querySelectorAll(selector)];
     const open = new Set(all("details[open]").map(chartOf));
     const ticked = new Set(all("input:checked").map(sign));
     const places = new Map(all(".table").map((each) => [sign(each), [each.scrollLeft, each.scrollTop]]));
     const focused = part.contains(document.activeElement) ? sign(document.activeElement) : null;
     part.replaceChildren(...fresh.childNodes);
-    if (fresh.dataset.live) part.dataset.live = fresh.dataset.live;
     for (const each of all("details")) each.open = open.has(chartOf(each));
     for (const each of all("input")) each.checked = ticked.has(sign(each));
     watchTables(part);

@@ -14,6 +14,7 @@ from prime_cli.evals.imports.trajectories import read_trajectories
 from prime_cli.runtime.pythons import choose_python
 from prime_cli.runtime.uv_tool import find_uv
 from tests.helpers.cli import Prime
+from tests.runs.episodes import episode, save_traces, task, trace
 from tests.runs.rows import row
 from tests.runs.saving import save_run
 
@@ -125,6 +126,24 @@ def test_what_is_no_log_is_refused(prime: Prime, tmp_path: Path) -> None:
     refused = prime("eval", "import", ".", cwd=tmp_path)
     assert (refused.code, "no run of a known form" in refused.err) == (2, True)
     assert prime("eval", "import", "missing", cwd=tmp_path).code == 6
+
+
+@pytest.mark.parametrize("generation", ["v0", "v1"])
+def test_a_folder_of_vf_eval_needs_no_import(prime: Prime, tmp_path: Path, generation: str) -> None:
+    folder = tmp_path / "a run"
+    if generation == "v1":
+        save_traces(tmp_path, episode(0, trace(task(0)))).rename(folder)
+    else:
+        folder.mkdir()
+        about = '{"env_id": "e", "model": "m"}'
+        (folder / "metadata.json").write_text(about, encoding="utf-8", newline="\n")
+        line = '{"example_id": 0, "reward": 1.0, "prompt": [], "completion": []}'
+        (folder / "results.jsonl").write_text(line, encoding="utf-8", newline="\n")
+    refused = prime("eval", "import", "a run", cwd=tmp_path)
+    assert refused.code == 2
+    assert "needs no import" in refused.err
+    assert "prime eval show 'a run'" in refused.err
+    prime("eval", "show", "a run", cwd=tmp_path).ok()
 
 
 @pytest.mark.slow
