@@ -109,6 +109,8 @@ _prime_step() {
     'prime eval power') at='prime eval power' ;;
     'prime eval leaderboard') at='prime eval leaderboard' ;;
     'prime eval gate') at='prime eval gate' ;;
+    'prime eval verify') at='prime eval verify' ;;
+    'prime eval sign') at='prime eval sign' ;;
     'prime eval prices') at='prime eval prices' ;;
     'prime eval export') at='prime eval export' ;;
     'prime eval push') at='prime eval push' ;;
@@ -610,6 +612,9 @@ _prime_offers() {
     'prime eval gate --junit') offers='@files' ;;
     'prime eval gate --output'|'prime eval gate -o') offers='table plain json jsonl' ;;
     'prime eval gate --context') offers='local prime @contexts' ;;
+    'prime eval verify --output'|'prime eval verify -o') offers='table plain json jsonl' ;;
+    'prime eval sign --key') offers='' ;;
+    'prime eval sign --output'|'prime eval sign -o') offers='table plain json jsonl' ;;
     'prime eval prices --output'|'prime eval prices -o') offers='table plain json jsonl' ;;
     'prime eval export --to') offers='html csv hf sft verifiers atif' ;;
     'prime eval export --out'|'prime eval export -O') offers='@files' ;;
@@ -1321,6 +1326,8 @@ _prime_offers() {
     'prime eval power ...') offers='@runs @folders' ;;
     'prime eval leaderboard 0') offers='' ;;
     'prime eval gate 0') offers='@runs @folders' ;;
+    'prime eval verify 0') offers='@runs @folders @files' ;;
+    'prime eval sign 0') offers='@runs @folders' ;;
     'prime eval prices 0') offers='builtin/echo builtin/oracle @models' ;;
     'prime eval export 0') offers='@runs @folders' ;;
     'prime eval push ...') offers='@runs @folders' ;;
@@ -1472,7 +1479,7 @@ _prime_words() {
     'prime env publisher list') words='' options='--output -o --quiet -q --context --offline -h --help' ;;
     'prime env publisher remove') words='' options='--output -o --quiet -q --context --offline -h --help' ;;
     'prime env inspect') words='' options='--version -v --max-bytes --output -o --quiet -q --context --offline -h --help' ;;
-    'prime eval') words='run list show view search rerun rescore import ctl merge compare power leaderboard gate prices export push get samples logs delete' options='--model -m --num-examples --num-tasks -n --rollouts-per-example --num-rollouts -r --examples --split --shuffle --shard --ray --workers --max-concurrent --max-concurrent-requests -c --max-tokens -t --temperature -T --sampling-args -S --env-args -a --extra-env-kwargs -x --api-base-url -b --api-key-var -k --endpoints-path -e --provider -p --header --env.NAME --env-var --env-file --secrets --state-columns -C --independent-scoring -i --max-retries --max-error-rate --fail-fast --no-fail-fast --max-cost --token-budget --call-timeout --score-timeout --rollout-timeout --timeout --cache --retry-errors --verifiers --python --with --sandbox --allow-net --only-gateway --sandbox-provider --debug --hub --output-dir --tag --note --resume -R --new --fail-under --baseline --max-drop --junit --github-summary --no-github-summary --save-results --save-dataset --push --no-push --save-to-hf-hub -H --hf-hub-dataset-name -D --print-job --shards --verbose -v --dry-run --yes -y --output --quiet -q --context --offline --all -h --help' ;;
+    'prime eval') words='run list show view search rerun rescore import ctl merge compare power leaderboard gate verify sign prices export push get samples logs delete' options='--model -m --num-examples --num-tasks -n --rollouts-per-example --num-rollouts -r --examples --split --shuffle --shard --ray --workers --max-concurrent --max-concurrent-requests -c --max-tokens -t --temperature -T --sampling-args -S --env-args -a --extra-env-kwargs -x --api-base-url -b --api-key-var -k --endpoints-path -e --provider -p --header --env.NAME --env-var --env-file --secrets --state-columns -C --independent-scoring -i --max-retries --max-error-rate --fail-fast --no-fail-fast --max-cost --token-budget --call-timeout --score-timeout --rollout-timeout --timeout --cache --retry-errors --verifiers --python --with --sandbox --allow-net --only-gateway --sandbox-provider --debug --hub --output-dir --tag --note --resume -R --new --fail-under --baseline --max-drop --junit --github-summary --no-github-summary --save-results --save-dataset --push --no-push --save-to-hf-hub -H --hf-hub-dataset-name -D --print-job --shards --verbose -v --dry-run --yes -y --output --quiet -q --context --offline --all -h --help' ;;
     'prime eval run') words='' options='--model -m --num-examples --num-tasks -n --rollouts-per-example --num-rollouts -r --examples --split --shuffle --shard --ray --workers --max-concurrent --max-concurrent-requests -c --max-tokens -t --temperature -T --sampling-args -S --env-args -a --extra-env-kwargs -x --api-base-url -b --api-key-var -k --endpoints-path -e --provider -p --header --env.NAME --env-var --env-file --secrets --state-columns -C --independent-scoring -i --max-retries --max-error-rate --fail-fast --no-fail-fast --max-cost --token-budget --call-timeout --score-timeout --rollout-timeout --timeout --cache --retry-errors --verifiers --python --with --sandbox --allow-net --only-gateway --sandbox-provider --debug --hub --output-dir --tag --note --resume -R --new --fail-under --baseline --max-drop --junit --github-summary --no-github-summary --save-results --save-dataset --push --no-push --save-to-hf-hub -H --hf-hub-dataset-name -D --print-job --shards --verbose -v --dry-run --yes -y --output --quiet -q --context --offline --all -h --help' ;;
     'prime eval list') words='' options='--num -n --page -p --env --env-name -e --hub --outputs-dir --tag --output -o --quiet -q --context --offline -h --help' ;;
     'prime eval show') words='' options='--rollout --example --errors --reduce --threshold --output -o --quiet -q -h --help' ;;
@@ -1494,6 +1501,8 @@ _prime_words() {
     'prime eval power') words='' options='--difference -d --examples -n --rollouts -r --rate --sd --discordance --correlation --icc --alpha --power --output -o --quiet -q -h --help' ;;
     'prime eval leaderboard') words='' options='--csv --output -o --quiet -q -h --help' ;;
     'prime eval gate') words='' options='--fail-under --baseline --max-drop --max-error-rate --junit --github-summary --no-github-summary --output -o --quiet -q --context --offline -h --help' ;;
+    'prime eval verify') words='' options='--require-signature --output -o --quiet -q -h --help' ;;
+    'prime eval sign') words='' options='--key --output -o --quiet -q -h --help' ;;
     'prime eval prices') words='' options='--output -o --quiet -q -h --help' ;;
     'prime eval export') words='' options='--to --out -O --max-transcripts --min-reward --best-of-group --force --save-to-hf-hub -H --hf-hub-dataset-name -D --public --output -o --quiet -q --context --offline -h --help' ;;
     'prime eval push') words='' options='--env --env-id -e --name --public --run-id -r --eval --eval-id --allow-partial --new --output -o --quiet -q --context --offline -h --help' ;;

@@ -71,6 +71,8 @@ WORDS: dict[str, str] = {
     "eval power": "",
     "eval leaderboard": "",
     "eval gate": "abcd1234 --fail-under 1",
+    "eval verify": "abcd1234",
+    "eval sign": "abcd1234 --key no-such-key",
     "eval prices": "gpt-4.1",
     "eval export": "abcd1234 -o out",
     "eval push": "abcd1234",

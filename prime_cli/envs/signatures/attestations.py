@@ -1,4 +1,4 @@
-"""What is signed: one statement about one wheel, always the same bytes."""
+"""What is signed: one statement about one wheel or one run, always the same bytes."""
 
 import json
 import logging
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 STATEMENT_TYPE = "https://in-toto.io/Statement/v1"
 PREDICATE_TYPE = "urn:prime-cli:environment:v1"
+RECEIPT_TYPE = "urn:prime-cli:receipt:v1"
+RECEIPT = "receipt.json"
 PAYLOAD_TYPE = "application/vnd.in-toto+json"
 
 
@@ -25,15 +27,21 @@ def make_statement(ref: EnvRef, wheel: str, sha256: str, content_hash: str | Non
     An in-toto statement (version 1 of its specification) as canonical JSON: ASCII, sorted keys, no
     blanks. Owner and name are in it, so that it says nothing of the same bytes elsewhere.
     """
+    predicate = {"content_hash": content_hash, "environment": ref.slug, "version": ref.version}
+    return _encode(PREDICATE_TYPE, predicate, wheel, sha256)
+
+
+def make_receipt_statement(run_id: str, sha256: str) -> bytes:
+    """The statement that `sha256` is the digest in the receipt of that run."""
+    return _encode(RECEIPT_TYPE, {"run": run_id}, RECEIPT, sha256)
+
+
+def _encode(kind: str, predicate: dict[str, str | None], name: str, sha256: str) -> bytes:
     statement = {
         "_type": STATEMENT_TYPE,
-        "predicate": {
-            "content_hash": content_hash,
-            "environment": ref.slug,
-            "version": ref.version,
-        },
-        "predicateType": PREDICATE_TYPE,
-        "subject": [{"digest": {"sha256": sha256}, "name": wheel}],
+        "predicate": predicate,
+        "predicateType": kind,
+        "subject": [{"digest": {"sha256": sha256}, "name": name}],
     }
     return json.dumps(statement, sort_keys=True, separators=(",", ":")).encode("ascii")
 
@@ -126,7 +134,7 @@ def _holds(
     from sigstore.verify import Verifier
 
     try:
-        if attestation.statement.get("predicateType") == PREDICATE_TYPE:
+        if attestation.statement.get("predicateType") in (PREDICATE_TYPE, RECEIPT_TYPE):
             verifier = Verifier.production(offline=True)
             told = verifier.verify_dsse(attestation.to_bundle(), policy)
             return told == (PAYLOAD_TYPE, statement)

@@ -80,7 +80,7 @@ def _judge(
     except UsageError as error:
         return SignatureVerdict(signature.kind, UNCHECKED, error.message)
     if found is None:
-        return SignatureVerdict(signature.kind, BAD, "it does not sign this wheel as this version")
+        return SignatureVerdict(signature.kind, BAD, "it signs something else")
     signer = found.key if isinstance(found, ssh.SshSigner) else found.identity
     return SignatureVerdict(signature.kind, ALLOWED if found.allowed else UNKNOWN, signer)
 
