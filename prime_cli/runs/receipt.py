@@ -10,6 +10,7 @@ import msgspec
 from prime_cli.core.digests import digest_bytes, digest_file
 from prime_cli.core.errors import UsageError
 from prime_cli.core.paths import open_regular, storage_errors, write_atomically
+from prime_cli.core.ssh_signatures import RECEIPT_TYPE, encode_statement
 from prime_cli.runs.folder import RunFolder
 from prime_cli.runs.index.entries import IndexEntries
 from prime_cli.runs.index.file import scan_rest
@@ -19,6 +20,7 @@ from prime_cli.runs.run_index import JournalIndex, RunIndex, index_journal
 from prime_cli.runs.spending import ServedModel
 from prime_cli.wire.locks import Signature
 
+RECEIPT = "receipt.json"
 RECEIPT_SCHEMA = 1
 """Raised by any change of the fields, since a receipt is compared byte by byte."""
 
@@ -98,15 +100,27 @@ def digest_receipt(receipt: Receipt) -> str:
     return digest_bytes(msgspec.json.encode(bare, order="sorted"))
 
 
+def receipt_statement(receipt: Receipt) -> bytes:
+    """What its signatures sign: that `sha256` is the digest in the receipt of that run."""
+    return encode_statement(RECEIPT_TYPE, {"run": receipt.run_id}, RECEIPT, receipt.sha256)
+
+
 def digest_plan(plan: Mapping[str, Any], record: PlanRecord) -> str:
     """The SHA-256 of a plan as run.json has it, wherever its environment was found.
 
-    With what `eval ctl` may have changed since as `record` has it.
+    With what `eval ctl` may have changed since as `record` has it. Nulls are left out, as in the
+    answers of a hub.
     """
     environment = {name: v for name, v in plan["environment"].items() if name not in _MOVED}
     as_planned = {"concurrency": record.concurrency, "max_cost": record.max_cost}
     content = {**plan, **as_planned, "environment": environment}
-    return digest_bytes(msgspec.json.encode(content, order="sorted"))
+    return digest_bytes(msgspec.json.encode(_without_nulls(content), order="sorted"))
+
+
+def _without_nulls(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _without_nulls(each) for name, each in value.items() if each is not None}
+    return [_without_nulls(each) for each in value] if isinstance(value, list | tuple) else value
 
 
 def digest_scores(scores: Iterable[tuple[str, float | None]]) -> ScoresDigest:

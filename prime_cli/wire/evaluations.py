@@ -115,10 +115,29 @@ class EvaluatedEnvironment(msgspec.Struct):
     semantic_version: str | None = None
 
 
+class ReceiptMark(msgspec.Struct, frozen=True):
+    """The receipt of a run, compared with what the hub has of it. Ours.
+
+    `signer` is whose signature a valid one has, `problem` why another is not.
+    """
+
+    valid: bool
+    signer: str | None = None
+    problem: str | None = None
+
+    @property
+    def words(self) -> str:
+        """`valid, signed by ED25519 SHA256:…`."""
+        if not self.valid:
+            return f"not valid: {self.problem}"
+        return f"valid, signed by {self.signer}" if self.signer else "valid, not signed"
+
+
 class EvaluationDetail(msgspec.Struct):
     """`GET /evaluations/{id}`, and a row of the list.
 
-    `owner`, `environments` and `summary` are ours. Official clients fail if `metadata` is null.
+    `owner`, `environments`, `summary` and `receipt` are ours. Official clients fail if `metadata`
+    is null.
     """
 
     evaluation_id: str
@@ -154,6 +173,7 @@ class EvaluationDetail(msgspec.Struct):
     summary: EvaluationSummary | None = None
     viewer_url: str | None = None
     is_public: bool = False
+    receipt: ReceiptMark | None = None
 
     @property
     def progress(self) -> str:
@@ -342,6 +362,7 @@ class HistoryQuery(msgspec.Struct, frozen=True, kw_only=True):
 
     model_name: Annotated[str | None, Param("Only evaluations of this model")] = None
     version: Annotated[str | None, Param("Only evaluations of this version")] = None
+    receipts: Annotated[bool, Param("Only evaluations with a valid receipt")] = False
     skip: Offset = 0
     limit: Annotated[int, Param("Maximum number of evaluations", least=1, most=1000)] = 100
 

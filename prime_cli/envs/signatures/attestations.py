@@ -1,6 +1,5 @@
 """What is signed: one statement about one wheel or one run, always the same bytes."""
 
-import json
 import logging
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -8,42 +7,24 @@ from typing import TYPE_CHECKING, Any
 from prime_cli.core.errors import NotLoggedIn, Unreachable, UsageError
 from prime_cli.core.installation import require
 from prime_cli.core.refs import EnvRef
+from prime_cli.core.ssh_signatures import RECEIPT_TYPE, encode_statement
 from prime_cli.envs.signatures.signers import SigstoreIdentity
 
 if TYPE_CHECKING:
     from pypi_attestations import Attestation
     from sigstore.verify.policy import VerificationPolicy
 
-STATEMENT_TYPE = "https://in-toto.io/Statement/v1"
 PREDICATE_TYPE = "urn:prime-cli:environment:v1"
-RECEIPT_TYPE = "urn:prime-cli:receipt:v1"
-RECEIPT = "receipt.json"
 PAYLOAD_TYPE = "application/vnd.in-toto+json"
 
 
 def make_statement(ref: EnvRef, wheel: str, sha256: str, content_hash: str | None) -> bytes:
     """The statement that the wheel of that file name and digest is the version `ref`.
 
-    An in-toto statement (version 1 of its specification) as canonical JSON: ASCII, sorted keys, no
-    blanks. Owner and name are in it, so that it says nothing of the same bytes elsewhere.
+    Owner and name are in it, so that it says nothing of the same bytes elsewhere.
     """
     predicate = {"content_hash": content_hash, "environment": ref.slug, "version": ref.version}
-    return _encode(PREDICATE_TYPE, predicate, wheel, sha256)
-
-
-def make_receipt_statement(run_id: str, sha256: str) -> bytes:
-    """The statement that `sha256` is the digest in the receipt of that run."""
-    return _encode(RECEIPT_TYPE, {"run": run_id}, RECEIPT, sha256)
-
-
-def _encode(kind: str, predicate: dict[str, str | None], name: str, sha256: str) -> bytes:
-    statement = {
-        "_type": STATEMENT_TYPE,
-        "predicate": predicate,
-        "predicateType": kind,
-        "subject": [{"digest": {"sha256": sha256}, "name": name}],
-    }
-    return json.dumps(statement, sort_keys=True, separators=(",", ":")).encode("ascii")
+    return encode_statement(PREDICATE_TYPE, predicate, wheel, sha256)
 
 
 _ISSUERS = ("1.3.6.1.4.1.57264.1.8", "1.3.6.1.4.1.57264.1.1")

@@ -5,12 +5,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from prime_cli.client.api.client import HubClient
+from prime_cli.core import ssh_signatures as ssh
 from prime_cli.core.digests import digest_file
 from prime_cli.core.errors import IntegrityError, NotTrusted, UsageError
 from prime_cli.core.paths import storage_errors
 from prime_cli.core.refs import EnvRef
 from prime_cli.envs.lookup import require_same_environment
-from prime_cli.envs.signatures import attestations, ssh
+from prime_cli.envs.signatures import attestations
 from prime_cli.envs.signatures.attestations import make_statement
 from prime_cli.envs.signatures.signers import AllowedSigners
 from prime_cli.wire.locks import MOST_SIGNATURES, Signature, Signatures

@@ -8,19 +8,18 @@ import msgspec
 from prime_cli.core.errors import GateFailed, NotFound, NotTrusted, PrimeError
 from prime_cli.core.formatting import pluralize
 from prime_cli.core.paths import storage_errors, write_atomically
-from prime_cli.envs.signatures.attestations import RECEIPT, make_receipt_statement
-from prime_cli.envs.signatures.signers import AllowedSigners
+from prime_cli.envs.signatures.receipts import verify_receipt_signatures
 from prime_cli.envs.signatures.versions import (
     ALLOWED,
     BAD,
     SignatureVerdict,
     format_verdict,
     signer_of,
-    verify_signatures,
 )
 from prime_cli.runs.folder import RunFolder, writing
 from prime_cli.runs.manifest import load_manifest
 from prime_cli.runs.receipt import (
+    RECEIPT,
     Receipt,
     digest_plan,
     digest_receipt,
@@ -29,9 +28,10 @@ from prime_cli.runs.receipt import (
     make_receipt,
     read_plan,
     read_receipt,
+    receipt_statement,
     scan_journal,
 )
-from prime_cli.wire.locks import MOST_SIGNATURES, Signature
+from prime_cli.wire.locks import MOST_SIGNATURES
 
 
 class ReceiptVerification(msgspec.Struct, frozen=True, kw_only=True):
@@ -68,7 +68,7 @@ def verify_receipt(path: Path, home: Path) -> ReceiptVerification:
     problems = [*_edits(receipt, content), *_changes(folder, receipt)]
     if not problems:
         problems = list(_contradictions(folder, receipt))
-    signatures = tuple(_verdicts(receipt, home))
+    signatures = tuple(verify_receipt_signatures(receipt, home))
     problems += [f"a signature is bad: {each.signer}" for each in signatures if each.verdict == BAD]
     valid = not problems
     return ReceiptVerification(
@@ -112,7 +112,7 @@ def sign_receipt(folder: RunFolder, key: str, home: Path) -> None:
     with writing(folder):
         require_valid(verify_receipt(folder.path, home))
         receipt, _ = read_receipt(folder.receipt)
-        made = sign(make_receipt_statement(receipt.run_id, receipt.sha256), folder.receipt)
+        made = sign(receipt_statement(receipt), folder.receipt)
         signatures = tuple(dict.fromkeys((made, *receipt.signatures)))[:MOST_SIGNATURES]
         signed = msgspec.structs.replace(receipt, signatures=signatures)
         write_atomically(folder.receipt, encode_receipt(signed), mode=0o644)
@@ -154,22 +154,6 @@ def _contradictions(folder: RunFolder, receipt: Receipt) -> Iterator[str]:
     if made.scores is not None and lines not in (None, made.scores.rollouts):
         ended = pluralize(made.scores.rollouts, "rollout")
         yield f"results.jsonl has {lines:,} lines, and the journal {ended}"
-
-
-def _verdicts(receipt: Receipt, home: Path) -> Iterator[SignatureVerdict]:
-    owners = dict.fromkeys(each.owner for each in AllowedSigners(home).all()) or {"nobody": None}
-    for signature in receipt.signatures:
-        verdicts = [_verdict(receipt, signature, owner, home) for owner in owners]
-        yield next((each for each in verdicts if each.verdict == ALLOWED), verdicts[0])
-
-
-def _verdict(receipt: Receipt, signature: Signature, owner: str, home: Path) -> SignatureVerdict:
-    statement = make_receipt_statement(receipt.run_id, receipt.sha256)
-    place = Path(receipt.sha256) / RECEIPT
-    (found,) = verify_signatures([signature], statement, owner=owner, wheel=place, home=home)
-    if found.verdict != ALLOWED:
-        return found
-    return SignatureVerdict(found.kind, ALLOWED, f"{owner}, {found.signer}")
 
 
 def _proofs(receipt: Receipt, signatures: tuple[SignatureVerdict, ...]) -> Iterator[str]:
