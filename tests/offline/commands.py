@@ -71,6 +71,7 @@ WORDS: dict[str, str] = {
     "eval power": "",
     "eval leaderboard": "",
     "eval gate": "abcd1234 --fail-under 1",
+    "judge calibrate": "abcd1234 labels.csv",
     "eval verify": "abcd1234",
     "eval sign": "abcd1234 --key no-such-key",
     "eval prices": "gpt-4.1",

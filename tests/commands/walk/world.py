@@ -152,6 +152,8 @@ def make_world(root: Path) -> World:
     for each in runs:
         save_receipt(each)
     save_parts(world.here / "parts", 2)
+    labels = "example,rollout,person,label\n0,0,ada,pass\n"
+    (world.here / "labels.csv").write_text(labels, encoding="utf-8", newline="\n")
     save_trajectory(world.here / "log")
     data = world.served_data()
     made = invite(data, _OPERATOR, NewInvitation(team="lab"))
