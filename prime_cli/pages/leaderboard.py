@@ -14,7 +14,8 @@ from prime_cli.pages.paging import FIRST, Cursor, Room, Window
 from prime_cli.pages.templates import Html, Page
 from prime_cli.pages.texts import shorten
 from prime_cli.wire.environments import EnvironmentDetail
-from prime_cli.wire.evaluations import HistoryQuery, ReceiptMark
+from prime_cli.wire.evaluations import HistoryQuery
+from prime_cli.wire.locks import ReceiptMark
 
 
 class LeaderboardPageRow(Struct, frozen=True, kw_only=True):

@@ -6,10 +6,10 @@ from typing import Annotated, Any
 import msgspec
 
 from prime_cli.core.options import Option
+from prime_cli.wire.locks import ReceiptMark
 from prime_cli.wire.queries import Offset, Param
 
 # No answer here wears the `{"data": …}` envelope.
-
 PENDING = "PENDING"
 RUNNING = "RUNNING"
 COMPLETED = "COMPLETED"
@@ -115,29 +115,10 @@ class EvaluatedEnvironment(msgspec.Struct):
     semantic_version: str | None = None
 
 
-class ReceiptMark(msgspec.Struct, frozen=True):
-    """The receipt of a run, compared with what the hub has of it. Ours.
-
-    `signer` is whose signature a valid one has, `problem` why another is not.
-    """
-
-    valid: bool
-    signer: str | None = None
-    problem: str | None = None
-
-    @property
-    def words(self) -> str:
-        """`valid, signed by ED25519 SHA256:…`."""
-        if not self.valid:
-            return f"not valid: {self.problem}"
-        return f"valid, signed by {self.signer}" if self.signer else "valid, not signed"
-
-
 class EvaluationDetail(msgspec.Struct):
     """`GET /evaluations/{id}`, and a row of the list.
 
-    `owner`, `environments`, `summary` and `receipt` are ours. Official clients fail if `metadata`
-    is null.
+    `owner`, `environments`, `summary` and `receipt` are ours. `metadata` is never null.
     """
 
     evaluation_id: str

@@ -11,7 +11,8 @@ from prime_cli.evals.sharing.receipts import sign_receipt
 from prime_cli.runs.folder import RunFolder
 from prime_cli.runs.pushed_manifest import RECEIPT
 from prime_cli.runs.receipt import digest_receipt, encode_receipt, read_receipt
-from prime_cli.wire.evaluations import EvaluationUpdate, HistoryPoint, HistoryQuery, ReceiptMark
+from prime_cli.wire.evaluations import EvaluationUpdate, HistoryPoint, HistoryQuery
+from prime_cli.wire.locks import ReceiptMark
 from tests.evals.sharing.pushing import ROWS, change_environment, only_evaluation, push, wheel_of
 from tests.helpers.ssh_keys import make_key, needs_ssh_keygen
 from tests.runs.saving import save_receipt, save_run

@@ -42,8 +42,8 @@ from prime_cli.wire.evaluations import (
     EvaluationTicket,
     FinalizeResult,
     MetricSummary,
-    ReceiptMark,
 )
+from prime_cli.wire.locks import ReceiptMark
 
 # --- Rows as wire structs ---
 
