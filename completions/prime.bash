@@ -3,6 +3,7 @@ _prime_step() {
   case $1 in
     'prime env') at='prime env' ;;
     'prime eval') at='prime eval' ;;
+    'prime judge') at='prime judge' ;;
     'prime train') at='prime train' ;;
     'prime rollouts') at='prime rollouts' ;;
     'prime open') at='prime open' ;;
@@ -110,6 +111,8 @@ _prime_step() {
     'prime eval power') at='prime eval power' ;;
     'prime eval leaderboard') at='prime eval leaderboard' ;;
     'prime eval gate') at='prime eval gate' ;;
+    'prime eval verify') at='prime eval verify' ;;
+    'prime eval sign') at='prime eval sign' ;;
     'prime eval prices') at='prime eval prices' ;;
     'prime eval export') at='prime eval export' ;;
     'prime eval push') at='prime eval push' ;;
@@ -124,6 +127,7 @@ _prime_step() {
     'prime eval ctl drain') at='prime eval ctl drain' ;;
     'prime eval ctl cancel') at='prime eval ctl cancel' ;;
     'prime eval ctl retry') at='prime eval ctl retry' ;;
+    'prime judge calibrate') at='prime judge calibrate' ;;
     'prime train run') at='prime train run' ;;
     'prime train list') at='prime train list' ;;
     'prime train show') at='prime train show' ;;
@@ -480,6 +484,7 @@ _prime_offers() {
     'prime eval --fail-under') offers='' ;;
     'prime eval --baseline') offers='@runs @folders @evaluations' ;;
     'prime eval --max-drop') offers='' ;;
+    'prime eval --require-calibrated') offers='' ;;
     'prime eval --junit') offers='@files' ;;
     'prime eval --notify') offers='' ;;
     'prime eval --hf-hub-dataset-name'|'prime eval -D') offers='' ;;
@@ -529,6 +534,7 @@ _prime_offers() {
     'prime eval run --fail-under') offers='' ;;
     'prime eval run --baseline') offers='@runs @folders @evaluations' ;;
     'prime eval run --max-drop') offers='' ;;
+    'prime eval run --require-calibrated') offers='' ;;
     'prime eval run --junit') offers='@files' ;;
     'prime eval run --notify') offers='' ;;
     'prime eval run --hf-hub-dataset-name'|'prime eval run -D') offers='' ;;
@@ -610,10 +616,14 @@ _prime_offers() {
     'prime eval gate --fail-under') offers='' ;;
     'prime eval gate --baseline') offers='@runs @folders @evaluations' ;;
     'prime eval gate --max-drop') offers='' ;;
+    'prime eval gate --require-calibrated') offers='' ;;
     'prime eval gate --max-error-rate') offers='' ;;
     'prime eval gate --junit') offers='@files' ;;
     'prime eval gate --output'|'prime eval gate -o') offers='table plain json jsonl' ;;
     'prime eval gate --context') offers='local prime @contexts' ;;
+    'prime eval verify --output'|'prime eval verify -o') offers='table plain json jsonl' ;;
+    'prime eval sign --key') offers='' ;;
+    'prime eval sign --output'|'prime eval sign -o') offers='table plain json jsonl' ;;
     'prime eval prices --output'|'prime eval prices -o') offers='table plain json jsonl' ;;
     'prime eval export --to') offers='html csv hf sft verifiers atif' ;;
     'prime eval export --out'|'prime eval export -O') offers='@files' ;;
@@ -642,6 +652,9 @@ _prime_offers() {
     'prime eval logs --context') offers='local prime @contexts' ;;
     'prime eval delete --output'|'prime eval delete -o') offers='table plain json jsonl' ;;
     'prime eval delete --context') offers='local prime @contexts' ;;
+    'prime judge calibrate --metric') offers='' ;;
+    'prime judge calibrate --threshold') offers='' ;;
+    'prime judge calibrate --output'|'prime judge calibrate -o') offers='table plain json jsonl' ;;
     'prime train --model'|'prime train -m') offers='builtin/echo builtin/oracle @models' ;;
     'prime train --num-examples'|'prime train --num-tasks'|'prime train -n') offers='' ;;
     'prime train --rollouts-per-example'|'prime train -r'|'prime train --group') offers='' ;;
@@ -1326,6 +1339,8 @@ _prime_offers() {
     'prime eval power ...') offers='@runs @folders' ;;
     'prime eval leaderboard 0') offers='' ;;
     'prime eval gate 0') offers='@runs @folders' ;;
+    'prime eval verify 0') offers='@runs @folders @files' ;;
+    'prime eval sign 0') offers='@runs @folders' ;;
     'prime eval prices 0') offers='builtin/echo builtin/oracle @models' ;;
     'prime eval export 0') offers='@runs @folders' ;;
     'prime eval push ...') offers='@runs @folders' ;;
@@ -1333,6 +1348,8 @@ _prime_offers() {
     'prime eval samples 0') offers='@evaluations' ;;
     'prime eval logs 0') offers='@runs @folders @evaluations' ;;
     'prime eval delete 0') offers='@evaluations' ;;
+    'prime judge calibrate 0') offers='@runs @folders' ;;
+    'prime judge calibrate 1') offers='@files' ;;
     'prime train 0') offers='starter/alphabet-sort starter/calculator starter/reverse-text starter/sort-names starter/word-ladder @environments @projects @files' ;;
     'prime train ...') offers='@files' ;;
     'prime train run 0') offers='starter/alphabet-sort starter/calculator starter/reverse-text starter/sort-names starter/word-ladder @environments @projects @files' ;;
@@ -1430,7 +1447,7 @@ _prime_offers() {
 }
 _prime_words() {
   case $1 in
-    'prime') words='env eval train rollouts open serve availability pods sandbox disks ssh-keys gc hub login join logout whoami switch teams keys identities secret context config cache doctor completion schema skills update' options='--context --version -v -h --help' ;;
+    'prime') words='env eval judge train rollouts open serve availability pods sandbox disks ssh-keys gc hub login join logout whoami switch teams keys identities secret context config cache doctor completion schema skills update' options='--context --version -v -h --help' ;;
     'prime env') words='init migrate build check shell test upload install trust bundle signers uninstall lock sync outdated diff pull info status list verify versions delete fork star unstar yank unyank secret var publisher inspect' options='-h --help' ;;
     'prime env init') words='' options='--template --v1 --v0 --multi-file --path -p --force --rewrite-readme --output -o --quiet -q -h --help' ;;
     'prime env migrate') words='' options='--path -p -o --num-examples -n --force --env-var --verifiers --python --yes -y --output -o --quiet -q --context --offline -h --help' ;;
@@ -1477,8 +1494,8 @@ _prime_words() {
     'prime env publisher list') words='' options='--output -o --quiet -q --context --offline -h --help' ;;
     'prime env publisher remove') words='' options='--output -o --quiet -q --context --offline -h --help' ;;
     'prime env inspect') words='' options='--version -v --max-bytes --output -o --quiet -q --context --offline -h --help' ;;
-    'prime eval') words='run list show view search rerun rescore import watch ctl merge compare power leaderboard gate prices export push get samples logs delete' options='--model -m --num-examples --num-tasks -n --rollouts-per-example --num-rollouts -r --examples --split --shuffle --shard --ray --workers --max-concurrent --max-concurrent-requests -c --max-tokens -t --temperature -T --sampling-args -S --env-args -a --extra-env-kwargs -x --api-base-url -b --api-key-var -k --endpoints-path -e --provider -p --header --env.NAME --env-var --env-file --secrets --state-columns -C --independent-scoring -i --max-retries --max-error-rate --fail-fast --no-fail-fast --max-cost --token-budget --call-timeout --score-timeout --rollout-timeout --timeout --cache --retry-errors --verifiers --python --with --sandbox --allow-net --only-gateway --sandbox-provider --debug --hub --output-dir --tag --note --resume -R --new --fail-under --baseline --max-drop --junit --github-summary --no-github-summary --save-results --save-dataset --push --no-push --notify --save-to-hf-hub -H --hf-hub-dataset-name -D --print-job --shards --verbose -v --dry-run --yes -y --output --quiet -q --context --offline --all -h --help' ;;
-    'prime eval run') words='' options='--model -m --num-examples --num-tasks -n --rollouts-per-example --num-rollouts -r --examples --split --shuffle --shard --ray --workers --max-concurrent --max-concurrent-requests -c --max-tokens -t --temperature -T --sampling-args -S --env-args -a --extra-env-kwargs -x --api-base-url -b --api-key-var -k --endpoints-path -e --provider -p --header --env.NAME --env-var --env-file --secrets --state-columns -C --independent-scoring -i --max-retries --max-error-rate --fail-fast --no-fail-fast --max-cost --token-budget --call-timeout --score-timeout --rollout-timeout --timeout --cache --retry-errors --verifiers --python --with --sandbox --allow-net --only-gateway --sandbox-provider --debug --hub --output-dir --tag --note --resume -R --new --fail-under --baseline --max-drop --junit --github-summary --no-github-summary --save-results --save-dataset --push --no-push --notify --save-to-hf-hub -H --hf-hub-dataset-name -D --print-job --shards --verbose -v --dry-run --yes -y --output --quiet -q --context --offline --all -h --help' ;;
+    'prime eval') words='run list show view search rerun rescore import watch ctl merge compare power leaderboard gate verify sign prices export push get samples logs delete' options='--model -m --num-examples --num-tasks -n --rollouts-per-example --num-rollouts -r --examples --split --shuffle --shard --ray --workers --max-concurrent --max-concurrent-requests -c --max-tokens -t --temperature -T --sampling-args -S --env-args -a --extra-env-kwargs -x --api-base-url -b --api-key-var -k --endpoints-path -e --provider -p --header --env.NAME --env-var --env-file --secrets --state-columns -C --independent-scoring -i --max-retries --max-error-rate --fail-fast --no-fail-fast --max-cost --token-budget --call-timeout --score-timeout --rollout-timeout --timeout --cache --retry-errors --verifiers --python --with --sandbox --allow-net --only-gateway --sandbox-provider --debug --hub --output-dir --tag --note --resume -R --new --fail-under --baseline --max-drop --require-calibrated --junit --github-summary --no-github-summary --save-results --save-dataset --push --no-push --notify --save-to-hf-hub -H --hf-hub-dataset-name -D --print-job --shards --verbose -v --dry-run --yes -y --output --quiet -q --context --offline --all -h --help' ;;
+    'prime eval run') words='' options='--model -m --num-examples --num-tasks -n --rollouts-per-example --num-rollouts -r --examples --split --shuffle --shard --ray --workers --max-concurrent --max-concurrent-requests -c --max-tokens -t --temperature -T --sampling-args -S --env-args -a --extra-env-kwargs -x --api-base-url -b --api-key-var -k --endpoints-path -e --provider -p --header --env.NAME --env-var --env-file --secrets --state-columns -C --independent-scoring -i --max-retries --max-error-rate --fail-fast --no-fail-fast --max-cost --token-budget --call-timeout --score-timeout --rollout-timeout --timeout --cache --retry-errors --verifiers --python --with --sandbox --allow-net --only-gateway --sandbox-provider --debug --hub --output-dir --tag --note --resume -R --new --fail-under --baseline --max-drop --require-calibrated --junit --github-summary --no-github-summary --save-results --save-dataset --push --no-push --notify --save-to-hf-hub -H --hf-hub-dataset-name -D --print-job --shards --verbose -v --dry-run --yes -y --output --quiet -q --context --offline --all -h --help' ;;
     'prime eval list') words='' options='--num -n --page -p --env --env-name -e --hub --outputs-dir --tag --output -o --quiet -q --context --offline -h --help' ;;
     'prime eval show') words='' options='--rollout --example --errors --reduce --threshold --output -o --quiet -q -h --help' ;;
     'prime eval view') words='' options='--env-dir -e --outputs-dir -o --web --port --no-browser -h --help' ;;
@@ -1499,7 +1516,9 @@ _prime_words() {
     'prime eval compare') words='' options='--errors-as-zero --force --alpha --seed --output -o --quiet -q -h --help' ;;
     'prime eval power') words='' options='--difference -d --examples -n --rollouts -r --rate --sd --discordance --correlation --icc --alpha --power --output -o --quiet -q -h --help' ;;
     'prime eval leaderboard') words='' options='--csv --output -o --quiet -q -h --help' ;;
-    'prime eval gate') words='' options='--fail-under --baseline --max-drop --max-error-rate --junit --github-summary --no-github-summary --output -o --quiet -q --context --offline -h --help' ;;
+    'prime eval gate') words='' options='--fail-under --baseline --max-drop --require-calibrated --max-error-rate --junit --github-summary --no-github-summary --output -o --quiet -q --context --offline -h --help' ;;
+    'prime eval verify') words='' options='--require-signature --output -o --quiet -q -h --help' ;;
+    'prime eval sign') words='' options='--key --output -o --quiet -q -h --help' ;;
     'prime eval prices') words='' options='--output -o --quiet -q -h --help' ;;
     'prime eval export') words='' options='--to --out -O --max-transcripts --min-reward --best-of-group --force --save-to-hf-hub -H --hf-hub-dataset-name -D --public --output -o --quiet -q --context --offline -h --help' ;;
     'prime eval push') words='' options='--env --env-id -e --name --public --run-id -r --eval --eval-id --allow-partial --new --output -o --quiet -q --context --offline -h --help' ;;
@@ -1507,6 +1526,8 @@ _prime_words() {
     'prime eval samples') words='' options='--num -n --page -p --errors --above --below --search -s --output -o --quiet -q --context --offline -h --help' ;;
     'prime eval logs') words='' options='--tail -n --output -o --quiet -q --context --offline -h --help' ;;
     'prime eval delete') words='' options='--yes -y --force -f --output -o --quiet -q --context --offline -h --help' ;;
+    'prime judge') words='calibrate' options='-h --help' ;;
+    'prime judge calibrate') words='' options='--metric --threshold --output -o --quiet -q -h --help' ;;
     'prime train') words='run list show stop' options='--model -m --num-examples --num-tasks -n --rollouts-per-example -r --group --max-tokens -t --temperature -T --sampling-args -S --max-concurrent --max-concurrent-requests -c --max-retries --max-cost --call-timeout --score-timeout --rollout-timeout --timeout --endpoints-path -e --env-args -a --extra-env-kwargs -x --examples --env-var --env-file --secrets --split --independent-scoring -i --verifiers --python --with --sandbox --allow-net --only-gateway --hub --output-dir --steps --batch --lr --lr-schedule --warmup --lora --sft --data --lora-alpha --lora-targets --refill --from-run --solved --seed --save-every --keep-checkpoints --processes --nodes --nnodes --address --max-hours --eval-every --eval-examples --eval-rollouts --max-error-rate --probe --no-probe --stall --engine --engine-python --vllm --no-vllm --engine-dir --set --report --push-to-hub --trust-remote-code --resume --join --dry-run --output -o --yes -y --quiet -q --context --offline --all -h --help' ;;
     'prime train run') words='' options='--model -m --num-examples --num-tasks -n --rollouts-per-example -r --group --max-tokens -t --temperature -T --sampling-args -S --max-concurrent --max-concurrent-requests -c --max-retries --max-cost --call-timeout --score-timeout --rollout-timeout --timeout --endpoints-path -e --env-args -a --extra-env-kwargs -x --examples --env-var --env-file --secrets --split --independent-scoring -i --verifiers --python --with --sandbox --allow-net --only-gateway --hub --output-dir --steps --batch --lr --lr-schedule --warmup --lora --sft --data --lora-alpha --lora-targets --refill --from-run --solved --seed --save-every --keep-checkpoints --processes --nodes --nnodes --address --max-hours --eval-every --eval-examples --eval-rollouts --max-error-rate --probe --no-probe --stall --engine --engine-python --vllm --no-vllm --engine-dir --set --report --push-to-hub --trust-remote-code --resume --join --dry-run --output -o --yes -y --quiet -q --context --offline --all -h --help' ;;
     'prime train list') words='' options='--outputs-dir --output -o --quiet -q -h --help' ;;

@@ -36,6 +36,7 @@ app = group(
     {
         "env": ("prime_cli.commands.env:app", "Write, publish and install environments."),
         "eval": ("prime_cli.commands.eval:app", "Evaluate models on environments."),
+        "judge": ("prime_cli.commands.judge:app", "Check judges against people."),
         "train": ("prime_cli.commands.train:app", "Train a model on an environment."),
         "rollouts": ("prime_cli.commands.rollouts:app", "Produce rollouts for trainers."),
         "open": (

@@ -25,6 +25,9 @@ FILES = {
     "run.json": FileType(
         "what a run did, with what, and how it ended", "prime_cli.runs.manifest:RunManifest"
     ),
+    "receipt.json": FileType(
+        "the digests of a run and of its files", "prime_cli.runs.receipt:Receipt"
+    ),
     "journal.jsonl": FileType("one finished rollout of a run", "prime_cli.runs.rows:Row"),
     "summary.json": FileType("the scores of a run", "prime_cli.runs.summary:Summary"),
     "results.jsonl": FileType(

@@ -145,6 +145,8 @@ def _facts(detail: EvaluationDetail, intervals: Sequence[Fact]) -> Iterator[Fact
     yield from _spent(detail)
     if detail.owner:
         yield Fact("Pushed by", detail.owner)
+    if detail.receipt is not None:
+        yield Fact("Receipt", detail.receipt.words)
     yield Fact("Seen by", "everybody" if detail.is_public else "its owner")
 
 

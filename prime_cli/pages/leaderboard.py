@@ -15,6 +15,7 @@ from prime_cli.pages.templates import Html, Page
 from prime_cli.pages.texts import shorten
 from prime_cli.wire.environments import EnvironmentDetail
 from prime_cli.wire.evaluations import HistoryQuery
+from prime_cli.wire.locks import ReceiptMark
 
 
 class LeaderboardPageRow(Struct, frozen=True, kw_only=True):
@@ -39,6 +40,7 @@ class LeaderboardPageRow(Struct, frozen=True, kw_only=True):
     tokens: int | None
     date: str | None
     owner: str
+    receipt: ReceiptMark | None = None
 
     @property
     def is_baseline(self) -> bool:
@@ -96,6 +98,7 @@ class LeaderboardRecord(Struct, frozen=True, kw_only=True):
     versions: Window[str]
     model: str
     version: str
+    receipts: bool
     neighbours: Neighbours
     charts: list[Html]
 
@@ -110,7 +113,8 @@ def leaderboard_page(
     """The tab, narrowed by the model and the version of `query`, with the rows at `cursor`."""
     head = head_of(detail, "evaluations")
     path = links.environment_path(head.slug, "evaluations")
-    chosen = {"model": query.model_name, "version": query.version}
+    receipts = "1" if query.receipts else None
+    chosen = {"model": query.model_name, "version": query.version, "receipts": receipts}
     if given := urlencode({name: value for name, value in chosen.items() if value}):
         path += f"?{given}"
     ranked = [row for row in board.rows if not row.is_baseline]
@@ -122,6 +126,7 @@ def leaderboard_page(
         versions=_NAMES.window(board.versions),
         model=query.model_name or "",
         version=query.version or "",
+        receipts=query.receipts,
         neighbours=neighbours,
         charts=[*_by_cost(ranked), *_by_version(ranked)],
     )

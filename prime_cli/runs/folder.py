@@ -68,6 +68,10 @@ class RunFolder:
         return self.path / "lock.json"
 
     @property
+    def receipt(self) -> Path:
+        return self.path / "receipt.json"
+
+    @property
     def before(self) -> Path:
         """The rollouts' rewards before rescoring."""
         return self.path / "before.jsonl"

@@ -9,6 +9,8 @@ from prime_cli.wire.evaluations import EvaluationDetail
 
 MANIFEST = "prime_run"
 """The key in an evaluation's metadata that holds the run.json."""
+RECEIPT = "prime_receipt"
+"""The same for the receipt.json."""
 
 
 def manifest_of(detail: EvaluationDetail) -> RunManifest | None:

@@ -6,10 +6,10 @@ from typing import Annotated, Any
 import msgspec
 
 from prime_cli.core.options import Option
+from prime_cli.wire.locks import ReceiptMark
 from prime_cli.wire.queries import Offset, Param
 
 # No answer here wears the `{"data": …}` envelope.
-
 PENDING = "PENDING"
 RUNNING = "RUNNING"
 COMPLETED = "COMPLETED"
@@ -118,7 +118,7 @@ class EvaluatedEnvironment(msgspec.Struct):
 class EvaluationDetail(msgspec.Struct):
     """`GET /evaluations/{id}`, and a row of the list.
 
-    `owner`, `environments` and `summary` are ours. Official clients fail if `metadata` is null.
+    `owner`, `environments`, `summary` and `receipt` are ours. `metadata` is never null.
     """
 
     evaluation_id: str
@@ -154,6 +154,7 @@ class EvaluationDetail(msgspec.Struct):
     summary: EvaluationSummary | None = None
     viewer_url: str | None = None
     is_public: bool = False
+    receipt: ReceiptMark | None = None
 
     @property
     def progress(self) -> str:
@@ -342,6 +343,7 @@ class HistoryQuery(msgspec.Struct, frozen=True, kw_only=True):
 
     model_name: Annotated[str | None, Param("Only evaluations of this model")] = None
     version: Annotated[str | None, Param("Only evaluations of this version")] = None
+    receipts: Annotated[bool, Param("Only evaluations with a valid receipt")] = False
     skip: Offset = 0
     limit: Annotated[int, Param("Maximum number of evaluations", least=1, most=1000)] = 100
 

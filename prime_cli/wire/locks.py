@@ -91,3 +91,21 @@ class Signatures(msgspec.Struct, frozen=True):
 
     wheel_sha256: Annotated[str, Meta(pattern=r"^[0-9a-f]{64}$")]
     signatures: Annotated[tuple[Signature, ...], Meta(max_length=MOST_SIGNATURES)]
+
+
+class ReceiptMark(msgspec.Struct, frozen=True):
+    """The receipt of a run, compared with what the hub has of it. Ours.
+
+    `signer` is whose signature a valid one has, `problem` why another is not.
+    """
+
+    valid: bool
+    signer: str | None = None
+    problem: str | None = None
+
+    @property
+    def words(self) -> str:
+        """`valid, signed by ED25519 SHA256:…`."""
+        if not self.valid:
+            return f"not valid: {self.problem}"
+        return f"valid, signed by {self.signer}" if self.signer else "valid, not signed"

@@ -125,7 +125,7 @@ MENTIONED = {
 }
 ALLOWED = {
     "core/process.py": "the one place, which strips credentials",
-    "envs/signatures/ssh.py": "ssh-keygen asks for a passphrase at the terminal, so it keeps stdin",
+    "core/ssh_signatures.py": "ssh-keygen asks for a passphrase at the terminal, so it keeps stdin",
     "runtime/launch.py": "the worker, which is given variables by runtime/variables.py",
     "evals/execution/ray/connection.py": "talks to Ray, by child_environment and less",
     "hub/supervisors.py": "a supervisor, which outlives us: what it is given alone",

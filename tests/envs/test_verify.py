@@ -7,12 +7,12 @@ import httpx
 import pytest
 
 from prime_cli.client.api.client import HubClient
+from prime_cli.core import ssh_signatures as ssh
 from prime_cli.core.archive.sources import list_sources, write_source_archive
 from prime_cli.core.errors import IntegrityError
 from prime_cli.core.progress import Silent
 from prime_cli.core.refs import EnvRef
 from prime_cli.envs.fetch import fetch_wheel
-from prime_cli.envs.signatures import ssh
 from prime_cli.envs.signatures.signers import AllowedSigners
 from prime_cli.envs.trust import TrustPolicy
 from prime_cli.envs.verify import verify_environment

@@ -6,10 +6,12 @@ from typing import Any
 import msgspec
 
 from prime_cli.runs.folder import Journal, RunFolder, new_run_folder, runs_folder
-from prime_cli.runs.manifest import FINISHED, RunManifest, save_manifest
+from prime_cli.runs.manifest import FINISHED, RunManifest, load_manifest, save_manifest
 from prime_cli.runs.plan import EvalPlan, RunEnvironment
+from prime_cli.runs.receipt import close_receipt, open_receipt
 from prime_cli.runs.rows import Row
 from prime_cli.runs.scrubber import Scrubber
+from prime_cli.runs.vf_eval_writer import write_results
 from tests.runs.rows import row
 
 PLAN = EvalPlan(
@@ -56,6 +58,14 @@ def save_run(cwd: Path, *rows: Row, **manifest: Any) -> RunFolder:
         for row in rows:
             journal.append(row)
     return folder
+
+
+def save_receipt(folder: RunFolder) -> None:
+    """Its results and its receipt, as of one session."""
+    write_results(folder.journal, folder.results)
+    started = load_manifest(folder.manifest).started
+    open_receipt(folder, at=started)
+    close_receipt(folder)
 
 
 def save_trajectory(folder: Path) -> Path:

@@ -31,6 +31,8 @@ app = group(
         ),
         "leaderboard": (f"{_HERE}.leaderboard:leaderboard", "Show the leaderboard of a suite."),
         "gate": (f"{_HERE}.gate:gate", "Check a saved evaluation against limits."),
+        "verify": (f"{_HERE}.receipts:verify", "Verify the receipt of a saved evaluation."),
+        "sign": (f"{_HERE}.receipts:sign", "Sign the receipt of a saved evaluation."),
         "prices": (f"{_HERE}.prices:prices", "Show model prices in USD per million tokens."),
         "export": (
             f"{_HERE}.export:export",
@@ -50,6 +52,6 @@ app = group(
     panels={
         "Repeat": "rerun rescore merge",
         "Statistics and limits": "power gate leaderboard prices",
-        "Share": "import export push get samples logs delete",
+        "Share": "import export verify sign push get samples logs delete",
     },
 )

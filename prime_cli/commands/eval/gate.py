@@ -44,7 +44,7 @@ class Gates:
     @property
     def has_work(self) -> bool:
         """Whether anything was asked for."""
-        return self != Gates(Thresholds())
+        return self != Gates(Thresholds(folder=self.limits.folder))
 
 
 def prepare_gates(session: Session, limits: GateOptions, reports: ReportOptions) -> Gates:
@@ -54,7 +54,7 @@ def prepare_gates(session: Session, limits: GateOptions, reports: ReportOptions)
     baseline that is not there.
     """
     if limits != GateOptions():
-        check_limits(limits.fail_under, limits.max_drop, limits.baseline)
+        check_limits(limits.fail_under, limits.max_drop, limits.baseline, limits.require_calibrated)
     github = reports.summary_file(os.environ)
     side = None
     if limits.baseline is not None:
@@ -62,7 +62,9 @@ def prepare_gates(session: Session, limits: GateOptions, reports: ReportOptions)
 
         require_statistics("Comparing with a baseline")
         side = read_baseline(limits.baseline, Path.cwd(), lambda: session.hub)
-    thresholds = Thresholds(limits.fail_under, limits.max_drop, side)
+    thresholds = Thresholds(
+        limits.fail_under, limits.max_drop, side, limits.require_calibrated, Path.cwd()
+    )
     return Gates(thresholds, reports.junit, github)
 
 
@@ -120,8 +122,9 @@ def gate(
     Example:
       prime eval gate --fail-under 0.6 --junit report.xml
       prime eval gate 1f2e3d4c --baseline 9a8b7c6d --max-drop 0.02
+      prime eval gate --require-calibrated 0.6
     \b
-    See also: `prime eval compare`, `prime eval run`.
+    See also: `prime eval compare`, `prime judge calibrate`, `prime eval run`.
     """
     session = open_session(ctx)
     gates = prepare_gates(session, limits, reports)

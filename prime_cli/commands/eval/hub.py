@@ -89,6 +89,8 @@ def _evaluation_lines(detail: EvaluationDetail, context: Context) -> list[tuple[
         lines.extend((name, str(value)) for name, value in detail.metrics.items())
     lines.append(("Seen by", seen_by(detail)))
     lines.append(("Owner", detail.owner or "unknown"))
+    if detail.receipt is not None:
+        lines.append(("Receipt", detail.receipt.words))
     lines.append(("Made", detail.created_at))
     if detail.viewer_url and not context.embedded:
         lines.append(("Page", context.page(detail.viewer_url)))

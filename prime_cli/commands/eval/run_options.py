@@ -89,6 +89,10 @@ class GateOptions:
         float | None,
         Option("Exit 1 when the reward drops by more than D.", metavar="D", panel=_GATES),
     ] = None
+    require_calibrated: Annotated[
+        float | None,
+        Option("Exit 1 unless its judge agrees with people.", metavar="KAPPA", panel=_GATES),
+    ] = None
 
 
 @dataclass(frozen=True)

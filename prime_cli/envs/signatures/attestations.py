@@ -1,6 +1,5 @@
-"""What is signed: one statement about one wheel, always the same bytes."""
+"""What is signed: one statement about one wheel or one run, always the same bytes."""
 
-import json
 import logging
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -8,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 from prime_cli.core.errors import NotLoggedIn, Unreachable, UsageError
 from prime_cli.core.installation import require
 from prime_cli.core.refs import EnvRef
+from prime_cli.core.ssh_signatures import RECEIPT_TYPE, encode_statement
 from prime_cli.envs.signatures.signers import SigstoreIdentity
 
 if TYPE_CHECKING:
     from pypi_attestations import Attestation
     from sigstore.verify.policy import VerificationPolicy
 
-STATEMENT_TYPE = "https://in-toto.io/Statement/v1"
 PREDICATE_TYPE = "urn:prime-cli:environment:v1"
 PAYLOAD_TYPE = "application/vnd.in-toto+json"
 
@@ -22,20 +21,10 @@ PAYLOAD_TYPE = "application/vnd.in-toto+json"
 def make_statement(ref: EnvRef, wheel: str, sha256: str, content_hash: str | None) -> bytes:
     """The statement that the wheel of that file name and digest is the version `ref`.
 
-    An in-toto statement (version 1 of its specification) as canonical JSON: ASCII, sorted keys, no
-    blanks. Owner and name are in it, so that it says nothing of the same bytes elsewhere.
+    Owner and name are in it, so that it says nothing of the same bytes elsewhere.
     """
-    statement = {
-        "_type": STATEMENT_TYPE,
-        "predicate": {
-            "content_hash": content_hash,
-            "environment": ref.slug,
-            "version": ref.version,
-        },
-        "predicateType": PREDICATE_TYPE,
-        "subject": [{"digest": {"sha256": sha256}, "name": wheel}],
-    }
-    return json.dumps(statement, sort_keys=True, separators=(",", ":")).encode("ascii")
+    predicate = {"content_hash": content_hash, "environment": ref.slug, "version": ref.version}
+    return encode_statement(PREDICATE_TYPE, predicate, wheel, sha256)
 
 
 _ISSUERS = ("1.3.6.1.4.1.57264.1.8", "1.3.6.1.4.1.57264.1.1")
@@ -126,7 +115,7 @@ def _holds(
     from sigstore.verify import Verifier
 
     try:
-        if attestation.statement.get("predicateType") == PREDICATE_TYPE:
+        if attestation.statement.get("predicateType") in (PREDICATE_TYPE, RECEIPT_TYPE):
             verifier = Verifier.production(offline=True)
             told = verifier.verify_dsse(attestation.to_bundle(), policy)
             return told == (PAYLOAD_TYPE, statement)

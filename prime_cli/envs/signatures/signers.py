@@ -10,7 +10,7 @@ from pathlib import Path
 from prime_cli.core.errors import UsageError
 from prime_cli.core.paths import home_path, storage_errors, write_atomically
 from prime_cli.core.refs import read_owner
-from prime_cli.envs.signatures.ssh import NAMESPACE
+from prime_cli.core.ssh_signatures import NAMESPACE
 
 KEYS = "allowed_signers"
 IDENTITIES = "allowed_identities"

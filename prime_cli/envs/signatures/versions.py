@@ -5,12 +5,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from prime_cli.client.api.client import HubClient
+from prime_cli.core import ssh_signatures as ssh
 from prime_cli.core.digests import digest_file
 from prime_cli.core.errors import IntegrityError, NotTrusted, UsageError
 from prime_cli.core.paths import storage_errors
 from prime_cli.core.refs import EnvRef
 from prime_cli.envs.lookup import require_same_environment
-from prime_cli.envs.signatures import attestations, ssh
+from prime_cli.envs.signatures import attestations
 from prime_cli.envs.signatures.attestations import make_statement
 from prime_cli.envs.signatures.signers import AllowedSigners
 from prime_cli.wire.locks import MOST_SIGNATURES, Signature, Signatures
@@ -80,7 +81,7 @@ def _judge(
     except UsageError as error:
         return SignatureVerdict(signature.kind, UNCHECKED, error.message)
     if found is None:
-        return SignatureVerdict(signature.kind, BAD, "it does not sign this wheel as this version")
+        return SignatureVerdict(signature.kind, BAD, "it signs something else")
     signer = found.key if isinstance(found, ssh.SshSigner) else found.identity
     return SignatureVerdict(signature.kind, ALLOWED if found.allowed else UNKNOWN, signer)
 

@@ -1,4 +1,4 @@
-"""run.json, results.jsonl and metadata.json of a run, kept up to date by its one writer."""
+"""The files of a run beside its journal, kept up to date by its one writer."""
 
 import socket
 import time
@@ -25,6 +25,7 @@ from prime_cli.runs.manifest import (
     save_manifest,
 )
 from prime_cli.runs.plan import EvalPlan, RunChange
+from prime_cli.runs.receipt import close_receipt, open_receipt, restore_receipt
 from prime_cli.runs.saved_run import summary_of
 from prime_cli.runs.spending import (
     Spending,
@@ -98,10 +99,15 @@ class RunRecord:
             sessions=(*before.sessions, self._session),
         )
         self._withheld: WithheldVariables | None = None
+        self._receipt: bytes | None = None
 
     def open(self) -> None:
-        """Record that a session is running, and its packages; raises StorageFailed."""
+        """Record that a session is running, its plan and its packages.
+
+        Raises UsageError for a receipt that cannot be read, StorageFailed.
+        """
         self._save()
+        self._receipt = open_receipt(self._folder, at=self._session.started)
         lock = self._setup.interpreter.lock
         if lock is not None and not self._folder.packages.exists():
             write_atomically(self._folder.packages, encode(lock) + b"\n", mode=0o644)
@@ -160,6 +166,7 @@ class RunRecord:
         """Restore the run's state from before a session that ran nothing."""
         if self._earlier.manifest is not None:
             save_manifest(self._folder.manifest, self._earlier.manifest, self._setup.scrub)
+            restore_receipt(self._folder, self._receipt)
 
     def close(
         self,
@@ -169,7 +176,7 @@ class RunRecord:
         *,
         on_demand: bool = False,
     ) -> Summary:
-        """Write results, metadata and the end of the manifest; the manifest comes last.
+        """Write results, metadata, the end of the manifest and the receipt, in this order.
 
         A run `on_demand` had no plan of its size, and its rollouts stay in the journal alone.
         """
@@ -220,6 +227,7 @@ class RunRecord:
             asked_again=summary.asked_again,
         )
         self._save()
+        close_receipt(self._folder)
         return summary
 
     def _scrubbed(self, summary: Summary) -> Summary:

@@ -10,6 +10,7 @@ import msgspec
 
 from prime_cli.core.errors import Conflict, GateFailed, UsageError
 from prime_cli.core.formatting import NOISE, format_beside, format_exact, format_p, pluralize
+from prime_cli.evals.gate.calibration import judge_calibration
 from prime_cli.evals.sharing.samples import find_run_or_evaluation, rows_of_evaluation
 from prime_cli.runs.comparison.compare import CompareOptions, Comparison, compare_all
 from prime_cli.runs.comparison.sides import Side, evaluation_side, gather, side_of
@@ -23,11 +24,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Thresholds:
-    """`fail_under` is of the mean reward, `max_drop` of its loss against `baseline`."""
+    """`fail_under` is of the mean reward, `max_drop` of its loss against `baseline`.
+
+    `kappa` is of the judge's calibration, whose record is in the project `folder`.
+    """
 
     fail_under: float | None = None
     max_drop: float | None = None
     baseline: Side | None = None
+    kappa: float | None = None
+    folder: Path = Path()
 
 
 class ThresholdResult(msgspec.Struct, frozen=True):
@@ -45,8 +51,15 @@ class GateResult(msgspec.Struct, frozen=True):
     comparison: Comparison | None = None
 
 
-def check_limits(fail_under: float | None, max_drop: float | None, baseline: str | None) -> None:
+def check_limits(
+    fail_under: float | None,
+    max_drop: float | None,
+    baseline: str | None,
+    kappa: float | None = None,
+) -> None:
     """Raise UsageError for impossible limits."""
+    if kappa is not None and not 0 < kappa <= 1:
+        raise UsageError(f"`--require-calibrated {kappa}` is not a kappa above 0, at most 1")
     if (max_drop is None) != (baseline is None):
         raise UsageError(
             "`--baseline` and `--max-drop` require each other",
@@ -71,6 +84,9 @@ def judge(run: SavedRun, summary: Summary, limits: Thresholds) -> GateResult:
             outcomes.append(ThresholdResult("max-drop", passed=False, sentence=conflict.message))
         else:
             outcomes.append(_dropped(comparison, limits.max_drop))
+    if limits.kappa is not None:
+        passed, sentence = judge_calibration(run, limits.folder, limits.kappa)
+        outcomes.append(ThresholdResult("require-calibrated", passed, sentence))
     return GateResult(outcomes, comparison)
 
 

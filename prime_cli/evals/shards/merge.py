@@ -34,6 +34,7 @@ from prime_cli.runs.index.entries import packed
 from prime_cli.runs.index.file import HEADER, ROWS, index_path, read_line
 from prime_cli.runs.manifest import FINISHED, INTERRUPTED, RunManifest, save_manifest
 from prime_cli.runs.plan import EvalPlan, Labels
+from prime_cli.runs.receipt import close_receipt, open_receipt, read_receipt
 from prime_cli.runs.rows import Row
 from prime_cli.runs.saved_run import open_run, summary_of
 from prime_cli.runs.scrubber import Scrubber
@@ -102,7 +103,7 @@ class _Line(NamedTuple):
 
 
 class _Merge:
-    """Writes the files of the merged run; run.json comes last."""
+    """Writes the files of the merged run; run.json and receipt.json come last."""
 
     def __init__(
         self, parts: Sequence[Part], folder: RunFolder, plan: EvalPlan, missing: str | None
@@ -144,6 +145,10 @@ class _Merge:
             asked_again=summary.asked_again,
         )
         save_manifest(self._folder.manifest, manifest, Scrubber({}))
+        files = (each.folder.receipt for each in self._parts)
+        plans = [plan for file in files if file.is_file() for plan in read_receipt(file)[0].plans]
+        open_receipt(self._folder, at=manifest.started, earlier=plans)
+        close_receipt(self._folder)
         return summary
 
     def _copy_rows(self) -> Iterator[int]:

@@ -14,7 +14,8 @@ from prime_cli.core.progress import Progress
 from prime_cli.core.refs import EnvRef, is_reference
 from prime_cli.runs.manifest import RunManifest
 from prime_cli.runs.plan import RunEnvironment
-from prime_cli.runs.pushed_manifest import MANIFEST
+from prime_cli.runs.pushed_manifest import MANIFEST, RECEIPT
+from prime_cli.runs.receipt import read_receipt
 from prime_cli.runs.saved_run import SavedRun
 from prime_cli.runs.scrubber import Scrubber
 from prime_cli.runs.summary import EnvironmentFacts, Summary
@@ -76,6 +77,8 @@ def _metadata(
     if run.manifest is not None:
         told = official_metadata(run.manifest.plan, summary)
         own = {MANIFEST: _manifest(run, environment)}
+        if run.folder.receipt.is_file():
+            own[RECEIPT] = msgspec.to_builtins(read_receipt(run.folder.receipt)[0])
     if environment is not None:
         own["env_id"] = f"{environment.owner.name}/{environment.name}"
     return {name: told[name] for name in told if not name.startswith(_AVERAGE)} | own

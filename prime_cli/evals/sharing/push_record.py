@@ -18,7 +18,7 @@ def content_of(run: SavedRun) -> str:
     """A digest of the run's state: of its small files, and the sizes of large ones."""
     folder = run.folder
     if run.manifest is not None:
-        return _digest(_facts([folder.manifest], [folder.journal]))
+        return _digest(_facts([folder.manifest, folder.receipt], [folder.journal]))
     return _digest(_facts([folder.metadata], [folder.results, folder.traces]))
 
 

@@ -311,6 +311,13 @@ ENTRIES: dict[str, tuple[Entry, ...]] = {
         Entry("eval gate {run} --fail-under 0.2", wrong="eval gate no-such-run"),
         Entry("eval gate {run} --fail-under 0.9", code=1),
     ),
+    "prime judge calibrate": (
+        Entry("judge calibrate {run} labels.csv", code=2, wrong="judge calibrate no-such-run x"),
+    ),
+    "prime eval verify": (Entry("eval verify {run}", wrong="eval verify no-such-run"),),
+    "prime eval sign": (
+        Entry("eval sign {run} --key no-such-key", code=6, wrong="eval sign no-such-run --key k"),
+    ),
     "prime eval prices": (Entry("eval prices gpt-4.1-mini"), Entry("eval prices no-such-model")),
     "prime eval export": (
         Entry("eval export {run}", wrong="eval export no-such-run", changes=True),

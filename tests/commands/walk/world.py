@@ -41,7 +41,7 @@ from tests.helpers.machines import Machines
 from tests.helpers.teams import create_team
 from tests.helpers.wild import Shape, write_project, write_wheel
 from tests.runs.rows import row
-from tests.runs.saving import save_parts, save_run, save_trajectory
+from tests.runs.saving import save_parts, save_receipt, save_run, save_trajectory
 
 SERVED_URL = "https://hub.example.org"
 SECRET = "secret-planted-on-the-hub"
@@ -149,7 +149,11 @@ def make_world(root: Path) -> World:
         save_run(world.here, row(0, reward=1.0), row(1, reward=reward), planned=2)
         for reward in (0.0, 1.0)
     ]
+    for each in runs:
+        save_receipt(each)
     save_parts(world.here / "parts", 2)
+    labels = "example,rollout,person,label\n0,0,ada,pass\n"
+    (world.here / "labels.csv").write_text(labels, encoding="utf-8", newline="\n")
     save_trajectory(world.here / "log")
     data = world.served_data()
     made = invite(data, _OPERATOR, NewInvitation(team="lab"))

@@ -6,6 +6,7 @@ import pytest
 from packaging.requirements import Requirement
 
 from prime_cli.client.api.client import HubClient
+from prime_cli.core import ssh_signatures as ssh
 from prime_cli.core.errors import NotTrusted
 from prime_cli.core.paths import prime_home
 from prime_cli.core.progress import Silent
@@ -14,7 +15,6 @@ from prime_cli.envs.bundles.plan import BundleContext, BundleSpec
 from prime_cli.envs.bundles.unpacked import find_unpacked, unpack_bundle
 from prime_cli.envs.fetch import fetch_unpacked
 from prime_cli.envs.install.dependencies import fetch_dependencies
-from prime_cli.envs.signatures import ssh
 from prime_cli.envs.signatures.signers import AllowedSigners
 from prime_cli.envs.trust import TrustPolicy
 from prime_cli.wire.locks import Signature, Signatures

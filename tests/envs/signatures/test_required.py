@@ -5,11 +5,11 @@ from pathlib import Path
 import pytest
 
 from prime_cli.client.api.client import HubClient
+from prime_cli.core import ssh_signatures as ssh
 from prime_cli.core.errors import NotTrusted
 from prime_cli.core.progress import Silent
 from prime_cli.core.refs import EnvRef
 from prime_cli.envs.fetch import FetchedEnvironment, fetch_wheel, verify_fetched_signatures
-from prime_cli.envs.signatures import ssh
 from prime_cli.envs.signatures.signers import AllowedSigners
 from prime_cli.envs.trust import TrustPolicy
 from prime_cli.wire.locks import Signature, Signatures

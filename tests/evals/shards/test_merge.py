@@ -62,6 +62,7 @@ def test_any_order_of_the_parts_gives_the_same_bytes(tmp_path: Path) -> None:
         random.Random(outputs).shuffle(parts)
         done = merged(tmp_path, *parts, outputs=outputs)
         files = {path.name: path for path in done.folder.path.iterdir() if path.name != ".lock"}
+        files.pop("receipt.json")  # has the digests of a plan with another folder
         plain = files.pop("run.json").read_text("utf-8").replace(outputs, "")
         contents.append((plain, {name: path.read_bytes() for name, path in files.items()}))
     assert contents[0] == contents[1]

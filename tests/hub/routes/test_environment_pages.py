@@ -188,7 +188,16 @@ def test_leaderboard_has_the_newest_run_of_each_model_best_first(
     assert "<option selected>small</option>" in only
     assert "<option>&lt;large&gt;</option>" in only
     none = client.get(f"{PAGE}/evaluations", params={"version": "0.1.0"}).text
-    assert "No public evaluations of this model and version." in none
+    assert "No public evaluations of this choice." in none
+    receipted = client.get(f"{PAGE}/evaluations", params={"receipts": "1"}).text
+    assert "No public evaluations of this choice." in receipted
+
+
+def test_leaderboard_may_have_nothing_but_a_baseline(client: httpx.Client, word: Push) -> None:
+    evaluate(client, word, "builtin/echo", 0.0, 1.0)
+    answer = client.get(f"{PAGE}/evaluations")
+    assert answer.status_code == 200
+    assert "Baselines: built-in models, not ranked" in answer.text
 
 
 def test_leaderboard_shows_the_interval_of_the_samples_whatever_a_run_states(

@@ -61,7 +61,7 @@ from prime_cli.hub.db.tables.evaluations import (
     samples,
 )
 
-SCHEMA = 21
+SCHEMA = 22
 """The number of this schema; each change adds a revision with it to `migrations`."""
 
 _revision = Table(

@@ -51,6 +51,9 @@ evaluations = Table(
     text("created_at"),
     text("updated_at"),
     Column("finished_at", String),
+    # Null without a receipt; the note has its signer, or why it is not valid.
+    Column("receipt_valid", Boolean),
+    Column("receipt_note", Text),
     Index(None, "owner_id", "created_at"),
     UniqueConstraint("owner_id", "creation_key"),
 )

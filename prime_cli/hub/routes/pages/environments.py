@@ -109,6 +109,7 @@ async def evaluations(request: Request) -> Response:
     query = HistoryQuery(
         model_name=request.query_params.get("model") or None,
         version=request.query_params.get("version") or None,
+        receipts=bool(request.query_params.get("receipts")),
     )
     try:
         ref = await _ref(request)

@@ -1,4 +1,4 @@
-"""The figures of an evaluation that is complete: totals of all samples, and an interval."""
+"""The figures of an evaluation that is complete: totals, an interval, and its receipt."""
 
 from typing import Any, NamedTuple
 
@@ -46,7 +46,11 @@ def _compute(connection: Connection, row: Row[Any]) -> dict[str, Any]:
     tally = known or _totals_of(connection, row.id)
     if tally.interval is None and row.sample_count <= MOST_WITH_INTERVAL:
         tally.interval = _interval_of(connection, row.id)
-    return {"summary": encode(tally).decode(), "average_reward": tally.mean_reward()}
+    # Only the end of an evaluation reads receipts, and every command on the hub loads this.
+    from prime_cli.hub.services.evaluations.receipts import check_receipt
+
+    figures = {"summary": encode(tally).decode(), "average_reward": tally.mean_reward()}
+    return figures | check_receipt(connection, row)
 
 
 def _totals_of(connection: Connection, evaluation_id: str) -> SampleTotals:

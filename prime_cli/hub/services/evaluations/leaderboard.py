@@ -11,7 +11,7 @@ from prime_cli.core.refs import EnvRef
 from prime_cli.hub.context import Caller, Hub
 from prime_cli.hub.db.tables import environments, evaluated, evaluations, owners
 from prime_cli.hub.services.access import find_environment
-from prime_cli.hub.services.evaluations.queries import summarize
+from prime_cli.hub.services.evaluations.queries import describe_receipt, summarize
 from prime_cli.hub.services.evaluations.sample_queries import history_conditions
 from prime_cli.hub.services.evaluations.standings import (
     NOT_LATEST,
@@ -162,6 +162,7 @@ def _row(row: Row[Any]) -> LeaderboardPageRow:
         tokens=None if usage.output is None else int((usage.input or 0) + usage.output),
         date=row.finished_at,
         owner=row.owner,
+        receipt=describe_receipt(row),
     )
 
 

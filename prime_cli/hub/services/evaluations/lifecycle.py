@@ -19,6 +19,7 @@ from prime_cli.hub.services.access import (
 from prime_cli.hub.services.audit import record
 from prime_cli.hub.services.evaluations.figures import compute_figures
 from prime_cli.hub.services.evaluations.queries import (
+    NO_RECEIPT,
     describe_result,
     describe_ticket,
     lock_evaluation,
@@ -307,6 +308,8 @@ def change(
         if row.taken_down is not None and columns.get("is_public"):
             raise taken_down(f"Evaluation `{row.id}`", row.taken_down)
         now = hub.now()
+        if "metadata" in columns or "model_name" in columns:
+            columns |= NO_RECEIPT
         if request.status is not None and request.status != row.status:
             if row.status in CLOSED:
                 raise Conflict(f"Evaluation `{row.id}` is closed already: {row.status}")

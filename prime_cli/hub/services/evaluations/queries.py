@@ -43,6 +43,7 @@ from prime_cli.wire.evaluations import (
     FinalizeResult,
     MetricSummary,
 )
+from prime_cli.wire.locks import ReceiptMark
 
 # --- Rows as wire structs ---
 
@@ -117,6 +118,22 @@ def describe_evaluation(
         summary=summary,
         viewer_url=evaluation_url(hub.settings.public_url, row.id),
         is_public=row.is_public,
+        receipt=describe_receipt(row),
+    )
+
+
+NO_RECEIPT: dict[str, Any] = {"receipt_valid": None, "receipt_note": None}
+"""The columns of an evaluation without one, or since samples or metadata were changed."""
+
+
+def describe_receipt(row: Row[Any]) -> ReceiptMark | None:
+    """What the hub found of the receipt; None without one."""
+    if row.receipt_valid is None:
+        return None
+    return ReceiptMark(
+        valid=row.receipt_valid,
+        signer=row.receipt_note if row.receipt_valid else None,
+        problem=None if row.receipt_valid else row.receipt_note,
     )
 
 

@@ -14,7 +14,7 @@ from sqlalchemy import Connection, Row, bindparam, exists, insert, select, updat
 from prime_cli.core.errors import Conflict
 from prime_cli.hub.context import Caller, Hub
 from prime_cli.hub.db.tables import batches, evaluations, samples
-from prime_cli.hub.services.evaluations.queries import find_writable, lock_evaluation
+from prime_cli.hub.services.evaluations.queries import NO_RECEIPT, find_writable, lock_evaluation
 from prime_cli.hub.services.evaluations.sample_fields import SampleFields, read_batch, text_of
 from prime_cli.hub.services.evaluations.standings import update_standing
 from prime_cli.hub.services.evaluations.statistics import SampleTotals
@@ -133,6 +133,7 @@ def _store(
             sample_count=count,
             updated_at=hub.now(),
             **_figures(evaluation, added, replaced=replaced),
+            **NO_RECEIPT,
         )
     )
     if status == COMPLETED:

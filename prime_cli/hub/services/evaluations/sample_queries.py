@@ -240,4 +240,6 @@ def history_conditions(
         wanted.append(evaluations.c.model_name == query.model_name)
     if query.version:
         wanted.append(evaluated.c.semantic_version == query.version)
+    if query.receipts:
+        wanted.append(evaluations.c.receipt_valid.is_(True))
     return wanted

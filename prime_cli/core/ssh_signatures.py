@@ -1,5 +1,9 @@
-"""Signatures by ssh keys, made and checked by `ssh-keygen -Y` (OpenSSH 8.1 and later)."""
+"""Signatures by ssh keys, made and checked by `ssh-keygen -Y` (OpenSSH 8.1 and later).
 
+What is signed is an in-toto statement (version 1 of its specification) as canonical JSON.
+"""
+
+import json
 import os
 import re
 import shutil
@@ -14,6 +18,9 @@ from prime_cli.core.process import Completed, TimedOut, child_environment, run
 NAMESPACE = "prime-env"
 """Keeps a signature over anything else, as of a git commit, from being one of a wheel."""
 
+STATEMENT_TYPE = "https://in-toto.io/Statement/v1"
+RECEIPT_TYPE = "urn:prime-cli:receipt:v1"
+"""The predicate type of a statement about the receipt of a run."""
 _SECONDS = 60
 _KEY = re.compile(r"with (?P<kind>\S+) key (?P<fingerprint>SHA256:\S+)")
 
@@ -24,6 +31,17 @@ class SshSigner:
 
     key: str
     allowed: bool
+
+
+def encode_statement(kind: str, predicate: dict[str, str | None], name: str, sha256: str) -> bytes:
+    """The statement of a predicate type about one file: ASCII, sorted keys, no blanks."""
+    statement = {
+        "_type": STATEMENT_TYPE,
+        "predicate": predicate,
+        "predicateType": kind,
+        "subject": [{"digest": {"sha256": sha256}, "name": name}],
+    }
+    return json.dumps(statement, sort_keys=True, separators=(",", ":")).encode("ascii")
 
 
 def find_key(path: Path) -> Path:

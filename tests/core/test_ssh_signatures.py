@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from prime_cli.core import ssh_signatures as ssh
 from prime_cli.core.errors import BadReference, NotFound, UsageError
 from prime_cli.core.refs import EnvRef
-from prime_cli.envs.signatures import ssh
 from prime_cli.envs.signatures.attestations import make_statement
 from prime_cli.envs.signatures.signers import AllowedSigners, SigstoreIdentity
 from tests.helpers.ssh_keys import make_key, needs_ssh_keygen, public_line
