@@ -288,6 +288,7 @@ _prime_offers() {
     'prime env build --output'|'prime env build -o') offers='table plain json jsonl' ;;
     'prime env check --num-examples'|'prime env check -n') offers='' ;;
     'prime env check --timeout') offers='' ;;
+    'prime env check --attack-calls') offers='' ;;
     'prime env check --env-args'|'prime env check -a') offers='' ;;
     'prime env check --extra-env-kwargs'|'prime env check -x') offers='' ;;
     'prime env check --max-concurrent'|'prime env check -c') offers='' ;;
@@ -1452,10 +1453,10 @@ _prime_words() {
     'prime env init') words='' options='--template --v1 --v0 --multi-file --path -p --force --rewrite-readme --output -o --quiet -q -h --help' ;;
     'prime env migrate') words='' options='--path -p -o --num-examples -n --force --env-var --verifiers --python --yes -y --output -o --quiet -q --context --offline -h --help' ;;
     'prime env build') words='' options='--out-dir --no-check --offline --output -o --quiet -q -h --help' ;;
-    'prime env check') words='' options='--num-examples -n --all-tasks --strict --judges --timeout --env-args -a --extra-env-kwargs -x --max-concurrent -c --env-var --verifiers --python --sandbox-provider --hub --yes -y --output -o --quiet -q --context --offline -h --help' ;;
+    'prime env check') words='' options='--num-examples -n --all-tasks --strict --judges --timeout --attack --attack-calls --env-args -a --extra-env-kwargs -x --max-concurrent -c --env-var --verifiers --python --sandbox-provider --sandbox --hub --yes -y --output -o --quiet -q --context --offline -h --help' ;;
     'prime env shell') words='' options='--example --env-args -a --extra-env-kwargs -x --env-var --verifiers --python --yes -y --quiet -q --context --offline -h --help' ;;
     'prime env test') words='' options='--env-var --verifiers --python --yes -y --quiet -q --context --offline -h --help' ;;
-    'prime env upload') words='' options='--path -p --name -n --visibility -v --owner -o --team -t --runtime --auto-bump --rc --post --no-check --check --require-check --sign --attestation --published-as-of --allow-secrets --dry-run --context --offline --output --quiet -q -h --help' ;;
+    'prime env upload') words='' options='--path -p --name -n --visibility -v --owner -o --team -t --runtime --auto-bump --rc --post --no-check --check --require-check --require-attack-check --sign --attestation --published-as-of --allow-secrets --dry-run --context --offline --output --quiet -q -h --help' ;;
     'prime env install') words='' options='--with --path -p --no-upgrade --prerelease --sha256 --require-signature --dry-run --python --yes -y --output -o --quiet -q --context --offline -h --help' ;;
     'prime env trust') words='' options='--remove --output -o --quiet -q --context -h --help' ;;
     'prime env bundle') words='' options='--file -o --platform --python --data --no-sources --list --force --dry-run --yes -y --output --quiet -q --context --offline -h --help' ;;

@@ -181,6 +181,12 @@ def _texts(report: CheckReport) -> Iterator[str]:
     for check in report.checks:
         yield check.sentence
         yield check.step or ""
+    if report.attack is not None:
+        yield report.attack.reason
+        for attack in report.attack.attacks:
+            yield from (attack.sentence, attack.rule or "", attack.file or "", attack.answer or "")
+        for source in report.attack.sources:
+            yield from (source.sentence, source.file)
 
 
 # --- Signatures ---

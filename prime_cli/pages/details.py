@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import TypeVar
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from prime_cli.core.archive.arguments import LoadArgument
 from prime_cli.core.formatting import pluralize
@@ -12,7 +12,15 @@ from prime_cli.pages.environment import EnvironmentHead, head_of
 from prime_cli.pages.paging import Room, Window, parse_cursor
 from prime_cli.pages.templates import Page
 from prime_cli.pages.texts import shorten
-from prime_cli.wire.check_reports import Check, CheckReport, in_words, summarize
+from prime_cli.wire.check_reports import (
+    Attack,
+    AttackReport,
+    Check,
+    CheckReport,
+    SourceFinding,
+    in_words,
+    summarize,
+)
 from prime_cli.wire.environments import EnvironmentDetail
 from prime_cli.wire.locks import Lock, LockedPackage, Signatures
 
@@ -62,6 +70,9 @@ class DetailsRecord(Struct, frozen=True, kw_only=True):
     lock: LockFacts | None
     check: CheckFindings | None
     checks: Window[Check]
+    attack: AttackReport | None
+    attacks: Window[Attack]
+    sources: Window[SourceFinding]
     signatures: Signatures | None
 
 
@@ -86,6 +97,7 @@ def details_page(
     path = next(tab.path for tab in head.tabs if tab.name == "details")
 
     checks = report.checks if report else ()
+    attack = report.attack if report else None
 
     def some(name: str, rows: Sequence[T]) -> Window[T]:
         return _PART.window(rows, parse_cursor(query, name), path, name)
@@ -102,6 +114,9 @@ def details_page(
         lock=LockFacts(_sentence(lock), some("packages", _packages(lock))) if lock else None,
         check=CheckFindings(in_words(summarize(report)), report.date) if report else None,
         checks=some("checks", [each for each in checks if each.status != "pass"]),
+        attack=attack and structs.replace(attack, attacks=(), sources=()),
+        attacks=some("attacks", attack.attacks if attack else ()),
+        sources=some("sources", attack.sources if attack else ()),
         signatures=signatures,
     )
     commands = (f"prime env info {head.slug}@{head.version}", f"prime env verify {head.slug}")

@@ -208,6 +208,7 @@ class Start(msgspec.Struct, tag_field="t", tag="start", kw_only=True):
     the examples in order, None where they count from 0. `said` are choices that the worker made.
     `has_eval` is whether an environment that trains has other data for evaluation; None where that
     is unknown. `max_turns` are the most of a rollout; None where that is unlimited or unknown.
+    `rules` are the file and line of reward functions, sent with `weights`.
     """
 
     examples: int
@@ -227,6 +228,7 @@ class Start(msgspec.Struct, tag_field="t", tag="start", kw_only=True):
     said: list[str] = []
     has_eval: bool | None = None
     max_turns: int | None = None
+    rules: dict[str, tuple[str, int]] = {}
 
 
 class Survey(msgspec.Struct, tag_field="t", tag="survey", kw_only=True):

@@ -8,7 +8,13 @@ import httpx
 import msgspec
 import pytest
 
-from prime_cli.wire.check_reports import Check, CheckReport
+from prime_cli.wire.check_reports import (
+    Attack,
+    AttackReport,
+    Check,
+    CheckReport,
+    SourceFinding,
+)
 from prime_cli.wire.locks import Lock, LockedPackage
 from tests.hub.evaluating import finished
 from tests.hub.pushing import HUB, Push, make_sources, open_app, sha256
@@ -83,9 +89,18 @@ def document(client: httpx.Client, wheel: bytes) -> None:
     lock = Lock(1, sha256(wheel), "0" * 5_000, "v0" * 2_000, "3.11" * 2_000, "date", (*packages,))
     names = [f"check-{chr(97 + n % 26) * (1 + n // 26)}" for n in range(64)]
     checks = tuple(Check(name, "fail", "&" * 400) for name in names)
+    attacks = tuple(
+        Attack(name=name, outcome="leaks", sentence="&" * 400, file="<" * 200, line=1)
+        for name in names[:16]
+    )
+    found = SourceFinding("eval", "<" * 200, 1, "&" * 400)
+    attack = AttackReport(
+        verdict="leaks", reason="&" * 400, examples=1, calls=1, attacks=attacks,
+        sources=(found,) * 20,
+    )  # fmt: skip
     report = CheckReport(
         environment="ada/word@0.2.0", wheel_sha256=sha256(wheel), verdict="fail", checks=checks,
-        date="2026-01-01T00:00:00Z", prime="1",
+        date="2026-01-01T00:00:00Z", prime="1", attack=attack,
     )  # fmt: skip
     for name, body in (("lock", lock), ("check", report)):
         address = f"{HUB}/ada/word/@0.2.0/{name}"

@@ -22,6 +22,7 @@ from prime_cli.core.options import Only
 from prime_cli.envs.project.folder import Project
 from prime_cli.envs.publish.upload import WheelExaminer
 from prime_cli.evals.env_check.check import (
+    ATTACK_CALLS,
     CONCURRENCY,
     EXAMPLES,
     ROLLOUT_SECONDS,
@@ -33,7 +34,7 @@ from prime_cli.evals.planning.parsers import given_variables
 from prime_cli.evals.planning.request import EvalRequest
 from prime_cli.session import Session
 from prime_cli.terminal.output import Output
-from prime_cli.wire.check_reports import Check, CheckReport, in_words, summarize
+from prime_cli.wire.check_reports import Check, CheckReport, in_words, summarize, told_of
 
 _TELLING = ("warn", "fail")
 
@@ -45,6 +46,9 @@ def show_report(output: Output, report: CheckReport) -> None:
     for check in report.checks:
         if check.status in _TELLING and check.step:
             output.say(f"{check.id}: {check.step}")
+    if report.attack is not None:
+        for line in told_of(report.attack):
+            output.say(line)
     output.say(f"{report.environment}: {in_words(summarize(report))}")
 
 
@@ -81,12 +85,22 @@ def check(
     timeout: Annotated[
         float, typer.Option("--timeout", metavar="SECONDS", help="The longest rollout.")
     ] = ROLLOUT_SECONDS,
+    attack: Annotated[
+        bool,
+        typer.Option("--attack", help="Also try whether wrong answers are paid like right ones."),
+    ] = False,
+    attack_calls: Annotated[
+        int,
+        typer.Option(
+            "--attack-calls", metavar="N", help="Answers that the search of --attack may give."
+        ),
+    ] = ATTACK_CALLS,
     *,
     request: Annotated[
         EvalRequest,
         Only(
             *("env_args", "extra_args", "max_concurrent", "env_vars", "verifiers", "python"),
-            *("sandbox_provider", "hub_only"),
+            *("sandbox_provider", "sandbox", "hub_only"),
             max_concurrent={"names": ("--max-concurrent", "-c"), "show_default": str(CONCURRENCY)},
         ),
     ],
@@ -95,11 +109,14 @@ def check(
 
     Builds and loads it in a fresh interpreter, and scores gold answers, empty ones, the repeated
     question and garbage. Needs no model. Exits 1 if a check fails, 9 if it does not build or load.
+    With --attack, a panel of answers that are wrong by construction, a search among them, and the
+    source are checked too.
 
     \b
     Example:
       prime env check my-env
       prime env check my-env --all-tasks -c 16
+      prime env check my-env --attack --sandbox
       prime env check starter/alphabet-sort --output json
     \b
     See also: `prime env upload --require-check`, `prime env build`.
@@ -118,6 +135,9 @@ def check(
         python=request.python,
         judges=judges,
         sandbox_provider=request.sandbox_provider,
+        attack=attack,
+        attack_calls=attack_calls,
+        sandbox=request.sandbox,
     )
     checked = check_environment(
         environment,
@@ -253,26 +273,29 @@ def _split_dashes(
     return (before[0] if before else None), after
 
 
-def upload_check(session: Session, *, required: bool) -> WheelExaminer:
+def upload_check(session: Session, *, required: bool, holding: bool = False) -> WheelExaminer:
     """What checks a wheel before it is published; its talk goes to stderr.
 
     A wheel that cannot be loaded is refused as without a check. With `required` it raises
-    GateFailed for one that fails a check.
+    GateFailed for one that fails a check, with `holding` for rewards that do not hold an attack.
     """
     from prime_cli.evals.env_check.check import CheckOptions, check_subject
-    from prime_cli.evals.env_check.findings import require_passed
+    from prime_cli.evals.env_check.findings import require_holding, require_passed
     from prime_cli.evals.execution.setup import RunContext, RunOptions
     from prime_cli.evals.planning.locate import environment_of_wheel
 
     def examine(wheel: Path, project: Project) -> CheckReport:
         options = RunOptions(offline=session.config.offline)
+        wanted = CheckOptions(attack=holding)
         context = RunContext(Path.cwd(), os.environ, session.progress, options)
-        checked = check_subject(environment_of_wheel(wheel, project), CheckOptions(), context)
+        checked = check_subject(environment_of_wheel(wheel, project), wanted, context)
         log_report(session.output, checked.report)
         if checked.failure is not None:
             raise checked.failure
         if required:
             require_passed(checked.report)
+        if holding:
+            require_holding(checked.report)
         return checked.report
 
     return examine

@@ -190,7 +190,7 @@ def _examiner(session: Session, checks: UploadCheckOptions) -> WheelExaminer | N
         return None
     from prime_cli.commands.env.check import upload_check
 
-    return upload_check(session, required=checks.require_check)
+    return upload_check(session, required=checks.require_check, holding=checks.require_attack_check)
 
 
 def _hub(

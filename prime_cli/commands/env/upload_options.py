@@ -77,16 +77,21 @@ class UploadCheckOptions:
     require_check: Annotated[bool, Option("As `--check`, but publish only if no check fails.")] = (
         False
     )
+    require_attack_check: Annotated[
+        bool, Option("As `--check --attack`, but publish only rewards that hold.")
+    ] = False
 
     def validate(self) -> None:
         """Raise UsageError for what excludes each other."""
         if self.no_check and self.wants_report:
-            raise UsageError("`--no-check` excludes `--check` and `--require-check`")
+            raise UsageError(
+                "`--no-check` excludes `--check`, `--require-check` and `--require-attack-check`"
+            )
 
     @property
     def wants_report(self) -> bool:
         """Whether `prime env check` runs first."""
-        return self.check or self.require_check
+        return self.check or self.require_check or self.require_attack_check
 
 
 @dataclass(frozen=True)

@@ -51,6 +51,7 @@ from prime_cli.core.formatting import format_share, pluralize
 from prime_cli.core.options import Only
 from prime_cli.core.paths import prime_home
 from prime_cli.core.progress import Progress
+from prime_cli.evals.env_check.attack.known import doubts_of
 from prime_cli.evals.planning.locate import LookupContext
 from prime_cli.evals.planning.parsers import given_variables
 from prime_cli.evals.planning.request import EvalRequest
@@ -322,6 +323,10 @@ def _show_plan(
     at_once = prepared.rollouts[0].plan.concurrency
     lines = [*named, *plan.lines(), ("At once", pluralize(at_once, "rollout"))]
     lines.append(("Interpreter", where))
+    doubts = {
+        doubt: None for each in prepared.rollouts if (doubt := doubts_of(each.plan.environment))
+    }
+    lines += [("Rewards", doubt) for doubt in doubts]
     if plan.model == SMOLLM2:
         lines.append(("Source", weights_words(prime_home())))
     if dry_run:

@@ -14,6 +14,15 @@ from prime_cli.core.builtin_models import PROBES
 from prime_cli.core.errors import EnvironmentFailed, UsageError
 from prime_cli.core.paths import home_path, make_folder, prime_home
 from prime_cli.envs.project.folder import split_extras_here
+from prime_cli.evals.env_check.attack.known import keep_verdict
+from prime_cli.evals.env_check.attack.panel import conduct_raid
+from prime_cli.evals.env_check.attack.source import scan_source
+from prime_cli.evals.env_check.attack.verdict import (
+    OF_ATTACKS,
+    check_attack,
+    check_sources,
+    judge_raid,
+)
 from prime_cli.evals.env_check.dataset import SURVEYED
 from prime_cli.evals.env_check.findings import failed, skipped
 from prime_cli.evals.env_check.inspection import (
@@ -29,7 +38,13 @@ from prime_cli.evals.env_check.probe_run import ProbeRun, ProbeSetup, run_probes
 from prime_cli.evals.env_check.scoring import of_interest
 from prime_cli.evals.env_check.tasks import OF_TASKS, check_tasks
 from prime_cli.evals.execution.session_setup import relay_for
-from prime_cli.evals.execution.setup import RunContext, announce_sandboxes, known_keys, passed_keys
+from prime_cli.evals.execution.setup import (
+    RunContext,
+    announce_sandboxes,
+    known_keys,
+    passed_keys,
+    sandbox_for,
+)
 from prime_cli.evals.planning.locate import (
     EnvironmentLocation,
     LookupContext,
@@ -45,13 +60,17 @@ from prime_cli.models.registry import Registry, load_registry
 from prime_cli.runs.plan import EvalPlan
 from prime_cli.runs.scrubber import Scrubber, secrets_of
 from prime_cli.runtime.interpreters import Interpreter, make_anew, prepare_interpreter
+from prime_cli.runtime.layers import below_of
 from prime_cli.runtime.variables import Variables, share
-from prime_cli.wire.check_reports import Check, CheckReport, verdict_of
+from prime_cli.wire.check_reports import AttackReport, Check, CheckReport, verdict_of
 from prime_cli.wire.codec import decode, encode
 
 EXAMPLES = 5
 ROLLOUT_SECONDS = 60.0
 CONCURRENCY = 8
+ATTACK_CALLS = 300
+ATTACKED = 20
+"""The least number of examples under attack: of fewer, chance cannot be told from a leak."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +78,7 @@ class CheckOptions:
     """How to check: the number of `examples` to run, and the longest rollout in seconds.
 
     With `every_task` also verifiers' own check of each task. With `judges` rewards may call other
-    models, at the user's cost.
+    models, at the user's cost. With `attack` the panel runs too, and searches in `attack_calls`.
     """
 
     examples: int = EXAMPLES
@@ -74,12 +93,17 @@ class CheckOptions:
     judges: bool = False
     endpoints: Path | None = None
     sandbox_provider: str | None = None
+    attack: bool = False
+    attack_calls: int = ATTACK_CALLS
+    sandbox: bool = False
 
     def __post_init__(self) -> None:
         if self.examples < 1:
             raise UsageError(f"`-n {self.examples}` is not a number of examples")
         if self.concurrency < 1:
             raise UsageError(f"`-c {self.concurrency}` is not a number of rollouts")
+        if self.attack_calls < 0:
+            raise UsageError(f"`--attack-calls {self.attack_calls}` is not a number of calls")
         if self.rollout_seconds <= 0:
             raise UsageError(f"`--timeout {self.rollout_seconds}` is not a number of seconds")
 
@@ -147,6 +171,7 @@ class _Checking:
         self._without: str | None = None
         """Why there is no sandbox, where rollouts need one."""
         self._of_tasks: list[Check] = []
+        self._attack: AttackReport | None = None
 
     def run(self) -> CheckOutcome:
         checks = {
@@ -169,6 +194,9 @@ class _Checking:
         if self._without:
             checks.update({check.id: check for check in without_sandbox(self._without)})
         checks.update({check.id: check for check in self._of_tasks})
+        if self._attack is not None:
+            checks["attack"] = check_attack(self._attack)
+            checks["source"] = check_sources(self._attack)
         return self._closed(checks, None, interpreter, first)
 
     def _sound(self) -> tuple[Interpreter, ProbeRun, ProbeRun]:
@@ -180,6 +208,10 @@ class _Checking:
         with tempfile.TemporaryDirectory(prefix="prime-check-") as folder:
             fresh = make_anew(interpreter, subject.package, subject.beside(), Path(folder))
             bench = set_up_probes(self._plan, fresh, options, self._variables, context)
+            below = below_of(interpreter.python.parent.parent)
+            if bench.walls is not None and below is not None:
+                # The new interpreter has its own folder, and that layer beside the first one.
+                bench = replace(bench, walls=replace(bench.walls, readable=(below,)))
             with progress.task(f"Checking {subject.environment.name}", unit="rollouts") as task:
                 rollouts = options.examples * len(CHECKED)
                 task.update(total=2 * rollouts, note="loading it")
@@ -191,7 +223,20 @@ class _Checking:
                 second = asyncio.run(run_probes(bench, progress, task, without=others))
             if options.every_task:
                 self._of_tasks = check_tasks(bench, progress)
+            if options.attack:
+                self._attack = self._attacked(bench)
         return fresh, first, second
+
+    def _attacked(self, bench: ProbeSetup) -> AttackReport:
+        raid = conduct_raid(
+            replace(bench, first=max(ATTACKED, self._options.examples)),
+            self._context.progress,
+            search_calls=self._options.attack_calls,
+        )
+        rules = raid.run.start.rules.values() if raid.run.start else ()
+        report = judge_raid(raid, scan_source(self._subject.package.path, set(rules)))
+        keep_verdict(self._subject.package.sha256, report.verdict)
+        return report
 
     def _closed(
         self,
@@ -201,7 +246,8 @@ class _Checking:
         first: ProbeRun | None = None,
     ) -> CheckOutcome:
         """The report in the order of the checks; checks that did not run are skipped."""
-        order = (*ORDER, *OF_TASKS) if self._options.every_task else ORDER
+        order = [*ORDER, *(OF_TASKS if self._options.every_task else ())]
+        order += OF_ATTACKS if self._options.attack else ()
         ordered = [checks.get(name) or skipped(name, "Not reached") for name in order]
         wanted = [
             skipped(check.id, "Skipped by [tool.prime.check]")
@@ -219,6 +265,7 @@ class _Checking:
             generation=interpreter.generation if interpreter else None,
             examples=len(first.examples) if first else 0,
             fingerprint=start.fingerprint if start else None,
+            attack=self._attack,
         )
         return CheckOutcome(decode(self._scrub(encode(report)), CheckReport), failure)
 
@@ -304,6 +351,7 @@ def set_up_probes(
         log=log,
         judges=judges,
         registry=registry,
+        walls=sandbox_for(plan),
         offline=context.options.offline,
         hub=relay_for(plan, context, f"check-{secrets.token_hex(6)}", resumes=False),
     )
@@ -326,6 +374,7 @@ def plan_probes(
         env_vars=options.env_vars,
         verifiers=options.verifiers,
         python=options.python,
+        sandbox=options.sandbox,
     )
     return plan.with_option("sandbox_provider", options.sandbox_provider)
 

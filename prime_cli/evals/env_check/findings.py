@@ -69,6 +69,19 @@ def _bounded(value: Any) -> Any:
     return value
 
 
+def require_holding(report: CheckReport) -> None:
+    """Raise GateFailed unless the rewards held every attack."""
+    found = report.attack
+    if found is None or found.verdict != "holds":
+        verdict, why = (
+            ("unknown", "it was not attacked") if found is None else (found.verdict, found.reason)
+        )
+        raise GateFailed(
+            f"The rewards of {report.environment} do not hold (verdict: {verdict}): {why}",
+            hint="see each attack with `prime env check --attack`",
+        )
+
+
 def require_passed(report: CheckReport, *, strict: bool = False) -> None:
     """Raise GateFailed that names the checks that failed, or with `strict` warned."""
     bad = ("fail", "warn") if strict else ("fail",)

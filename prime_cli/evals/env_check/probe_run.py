@@ -16,7 +16,13 @@ from prime_cli.evals.execution.progress_line import say_of_worker
 from prime_cli.evals.execution.session_setup import make_spec
 from prime_cli.evals.execution.worker_failures import failure_of
 from prime_cli.models.endpoints import Endpoint
-from prime_cli.models.gateway.oracle import GoldAnswers, Message, OracleProbe, OracleQuestion
+from prime_cli.models.gateway.oracle import (
+    GoldAnswers,
+    Message,
+    OracleProbe,
+    OracleQuestion,
+    Script,
+)
 from prime_cli.models.gateway.server import Gateway
 from prime_cli.models.gateway.settings import GatewaySettings, OpenRelay
 from prime_cli.models.registry import Registry
@@ -24,6 +30,7 @@ from prime_cli.runs.access_requests import WithheldVariables
 from prime_cli.runs.plan import EvalPlan
 from prime_cli.runs.scrubber import Scrubber
 from prime_cli.runtime.interpreters import Interpreter
+from prime_cli.runtime.isolation.sandbox import NamespaceSandbox
 from prime_cli.runtime.launch import Worker
 from prime_cli.runtime.protocol import (
     AskedVariable,
@@ -48,7 +55,8 @@ class ProbeSetup:
 
     `judges` are the variables and the registry for finding other models: both are empty unless
     these may be called; `others` answers in their place. `hub` opens what answers calls of
-    sandboxes, `warned` are the environment's warnings in all of them.
+    sandboxes, `warned` are the environment's warnings in all of them. `walls` are those of
+    `--sandbox`.
     """
 
     plan: EvalPlan
@@ -63,6 +71,7 @@ class ProbeSetup:
     offline: bool = False
     hub: OpenRelay | None = None
     others: Endpoint | None = None
+    walls: NamespaceSandbox | None = None
     warned: dict[str, None] = field(default_factory=dict)
 
 
@@ -93,7 +102,7 @@ async def run_probes(
 
     Omits those in `without`. Raises LoadFailed and EnvironmentFailed.
     """
-    return await _Run(bench, progress, task).run({"without": tuple(without)})
+    return await ProbeSession(bench, progress, task).run({"without": tuple(without)})
 
 
 OnFound = Callable[[ProgramFound], None]
@@ -111,14 +120,22 @@ async def run_program(
 
     See `runtime.worker.v1_programs`. Raises LoadFailed and EnvironmentFailed.
     """
-    await _Run(bench, progress, task, hear).run({"program": program})
+    await ProbeSession(bench, progress, task, hear).run({"program": program})
 
 
-class _Run:
+class ProbeSession:
+    """One worker with a gateway that answers it; `hear` is told what a program found."""
+
     def __init__(
-        self, bench: ProbeSetup, progress: Progress, task: Task, hear: OnFound | None = None
+        self,
+        bench: ProbeSetup,
+        progress: Progress,
+        task: Task,
+        hear: OnFound | None = None,
+        script: Script | None = None,
     ) -> None:
         self._bench = bench
+        self._script = script
         self._hear_found = hear
         self._progress = progress
         self._task = task
@@ -133,12 +150,16 @@ class _Run:
             Endpoint(PROBES, builtin=True),
             bench.registry,
             gold=self._gold,
+            script=self._script,
             environ=bench.judges,
             offline=bench.offline,
             settings=_settings(bench),
             say=self._progress.say,
         ) as gateway:
-            spec = _spec(bench, gateway, **told)
+            walls = bench.walls
+            if walls is not None and gateway.socket_path is not None:
+                walls = walls.with_socket(gateway.socket_path)
+            spec = _spec(bench, gateway, walls, **told)
             python = bench.interpreter.python
             variables = worker_variables(
                 bench.variables,
@@ -147,7 +168,12 @@ class _Run:
                 python=python,
             )
             async with Worker(
-                python, spec, env=variables, log_path=bench.log, scrub=bench.scrub
+                python,
+                spec,
+                env=variables,
+                log_path=bench.log,
+                scrub=bench.scrub,
+                walls=walls,
             ) as self._worker:
                 try:
                     await self._listen()
@@ -187,9 +213,7 @@ class _Run:
             case HostConnected():
                 found.hosts[event.phase].append(event.host)
             case Rollout():
-                if event.rollout not in set(OracleProbe):
-                    raise EnvironmentFailed(f"There is no probe {event.rollout}")
-                found.rows[event.example_id, OracleProbe(event.rollout)] = event
+                self._hear_rollout(event)
                 self._task.advance()
             case Caution() | LogMessage():
                 say_of_worker(event, self._bench.scrub.text, self._bench.warned, self._progress)
@@ -204,24 +228,37 @@ class _Run:
                 if failure is not None:
                     raise failure
 
+    def _hear_rollout(self, row: Rollout) -> None:
+        if row.rollout not in set(OracleProbe):
+            raise EnvironmentFailed(f"There is no probe {row.rollout}")
+        self._found.rows[row.example_id, OracleProbe(row.rollout)] = row
+
     async def _ask(self, question: OracleQuestion) -> Message | None:
         return await self._worker.ask_oracle(question.example, question.messages, question.tools)
 
 
 def _settings(bench: ProbeSetup) -> GatewaySettings:
     keys = () if bench.others is None else (_NO_KEY,)
-    return GatewaySettings(hub=bench.hub, others=bench.others, also_accepted=keys)
+    walled = bench.walls is not None
+    return GatewaySettings(hub=bench.hub, others=bench.others, also_accepted=keys, sandboxed=walled)
 
 
 def _spec(
     bench: ProbeSetup,
     gateway: Gateway,
+    walls: NamespaceSandbox | None,
     *,
+    follow: bool = False,
     without: tuple[OracleProbe, ...] = (),
     program: Mapping[str, Any] | None = None,
 ) -> WorkerSpec:
     spec = make_spec(
-        bench.plan, bench.interpreter, gateway.base_url, gateway.token, variables=bench.variables
+        bench.plan,
+        bench.interpreter,
+        gateway.base_url,
+        gateway.token,
+        variables=bench.variables,
+        socket=None if walls is None else walls.gateway_socket,
     )
     if program is not None:
         return msgspec.structs.replace(spec, program=dict(program), offline=bench.offline)
@@ -232,4 +269,6 @@ def _spec(
         survey=True,
         watch_network=True,
         timeout_s=bench.rollout_seconds,
+        blocked_s=bench.rollout_seconds if follow else spec.blocked_s,
+        follow=follow,
     )

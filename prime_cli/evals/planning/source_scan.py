@@ -81,17 +81,17 @@ def clients_in(file: str, source: str) -> Iterator[OwnClient]:
         tree = ast.parse(source)
     except (SyntaxError, ValueError, RecursionError):
         return
-    imported = _imported(tree)
+    imported = imported_names(tree)
     for node in ast.walk(tree):
         if isinstance(node, ast.Call):
-            name = _dotted(node.func, imported)
+            name = dotted_name(node.func, imported)
             if name in _ALWAYS or (name in _WITH_ADDRESS and _has_own_address(node)):
                 yield OwnClient(file, node.lineno, name.rpartition(".")[2])
         elif isinstance(node, ast.Constant) and _is_address(node.value):
             yield OwnClient(file, node.lineno, node.value)
 
 
-def _imported(tree: ast.Module) -> dict[str, str]:
+def imported_names(tree: ast.Module) -> dict[str, str]:
     """{name in the module: what it stands for, with its module}."""
     found: dict[str, str] = {}
     for node in ast.walk(tree):
@@ -104,9 +104,9 @@ def _imported(tree: ast.Module) -> dict[str, str]:
     return found
 
 
-def _dotted(node: ast.expr, imported: Mapping[str, str]) -> str:
+def dotted_name(node: ast.expr, imported: Mapping[str, str]) -> str:
     if isinstance(node, ast.Attribute):
-        before = _dotted(node.value, imported)
+        before = dotted_name(node.value, imported)
         return f"{before}.{node.attr}" if before else ""
     return imported.get(node.id, "") if isinstance(node, ast.Name) else ""
 
@@ -195,9 +195,9 @@ def _sandboxes_in(source: str) -> tuple[list[str], set[str]]:
         tree = ast.parse(source)
     except (SyntaxError, ValueError, RecursionError):
         return [], set()
-    imported = _imported(tree)
+    imported = imported_names(tree)
     dotted = {
-        _dotted(node, imported)
+        dotted_name(node, imported)
         for node in ast.walk(tree)
         if isinstance(node, ast.Name | ast.Attribute)
     }

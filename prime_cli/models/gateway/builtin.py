@@ -18,6 +18,7 @@ from prime_cli.models.gateway.oracle import (
     OracleFailed,
     OracleQuestion,
     Probes,
+    Script,
     verdict,
 )
 from prime_cli.models.gateway.replay import Recording, replay
@@ -153,10 +154,20 @@ _decoder = msgspec.json.Decoder(ChatRequest)
 
 
 class BuiltinModels:
-    """Answers calls to `builtin/…` models; `recording` is what the run's own replays."""
+    """Answers calls to `builtin/…` models.
 
-    def __init__(self, gold: GoldAnswers, run_id: str, recording: Recording | None = None) -> None:
+    `recording` is what the run's own replays, `script` what speaks in place of the probes.
+    """
+
+    def __init__(
+        self,
+        gold: GoldAnswers,
+        run_id: str,
+        recording: Recording | None = None,
+        script: Script | None = None,
+    ) -> None:
         self._gold = gold
+        self._script = script
         self._recording = recording
         self._run_id = run_id
         self._served = 0
@@ -184,6 +195,10 @@ class BuiltinModels:
             given = request.messages if call.path == CHAT else last_user_text(request)
             return replay(self._recording, model, call.identity, given)
         asked = last_user_text(request)
+        if model == PROBES and self._script is not None and call.identity.example is not None:
+            messages = request.messages or [{"role": "user", "content": asked}]
+            question = OracleQuestion(call.identity.example, messages, request.tools or [])
+            return await self._script(call.identity, question)
         if model == PROBES:
             return await self._probes.answer(
                 call.identity, lambda: self._oracle(call, request), asked

@@ -32,6 +32,10 @@ class OracleQuestion:
     tools: list[dict[str, Any]]
 
 
+Script = Callable[[CallIdentity, OracleQuestion], Awaitable[Message]]
+"""What `builtin/probes` says in place of its probes; raises CallFailed."""
+
+
 class OracleFailed(Exception):
     """The environment's own oracle failed, or there is no gold answer."""
 
@@ -127,7 +131,7 @@ CHECKED = tuple(OracleProbe)[: OracleProbe.GARBAGE + 1]
 """The probes of a check."""
 
 _THOUGHT = "<think>\nLet me see.\n</think>\n\n"
-_FORMS: Mapping[OracleProbe, Callable[[str], str]] = {
+FORMS: Mapping[OracleProbe, Callable[[str], str]] = {
     OracleProbe.GOLD: str,
     OracleProbe.TAGGED: "<answer>{}</answer>".format,
     OracleProbe.BOXED: "\\boxed{{{}}}".format,
@@ -156,13 +160,11 @@ class Probes:
         if identity.example is None or identity.rollout not in set(OracleProbe):
             raise _refusal(f"`{PROBES}` only answers rollouts of a check", 400, "builtin_model")
         self._turns[identity] += 1
-        if self._turns[identity] > MOST_TURNS:
-            words = f"The conversation did not end within {MOST_TURNS} answers ({ENDLESS})"
-            raise _refusal(words, 422, ENDLESS)
+        require_end(self._turns[identity])
         probe = OracleProbe(identity.rollout)
-        if probe in _FORMS:
+        if probe in FORMS:
             said = await gold()
-            return _FORMS[probe](said) if isinstance(said, str) else said
+            return FORMS[probe](said) if isinstance(said, str) else said
         if probe is OracleProbe.ECHO:
             return asked[:_LONGEST_ECHO]
         if probe is OracleProbe.GARBAGE:
@@ -173,6 +175,13 @@ class Probes:
 def verdict(asked: str) -> str:
     """A judge's answer that depends on the question alone; it judges nothing."""
     return _VERDICTS[hashlib.sha256(asked.encode()).digest()[0] % len(_VERDICTS)]
+
+
+def require_end(turns: int) -> None:
+    """Raise CallFailed for a conversation of more than MOST_TURNS."""
+    if turns > MOST_TURNS:
+        words = f"The conversation did not end within {MOST_TURNS} answers ({ENDLESS})"
+        raise _refusal(words, 422, ENDLESS)
 
 
 def garbage(example: int, turn: int) -> str:

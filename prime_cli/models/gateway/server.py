@@ -34,7 +34,7 @@ from prime_cli.models.gateway.completion_cache import CompletionCache
 from prime_cli.models.gateway.holds import CallHold, KeyRefusals
 from prime_cli.models.gateway.ledger import Ledger
 from prime_cli.models.gateway.limits.endpoint_limits import EndpointLimits
-from prime_cli.models.gateway.oracle import GoldAnswers
+from prime_cli.models.gateway.oracle import GoldAnswers, Script
 from prime_cli.models.gateway.replay import Recording, ReplayStep
 from prime_cli.models.gateway.retries import Retries
 from prime_cli.models.gateway.settings import GatewaySettings, HubRelay, OpenRelay
@@ -69,6 +69,7 @@ class Gateway:
         settings: GatewaySettings | None = None,
         recording: Recording | None = None,
         saved: Recording | None = None,
+        script: Script | None = None,
         say: Callable[[str], None] | None = None,
     ) -> None:
         settings = settings or GatewaySettings()
@@ -95,7 +96,7 @@ class Gateway:
             registry or Registry(),
             send=self._limits.send,
             is_free=self._limits.is_free,
-            builtin=BuiltinModels(gold or GoldAnswers(), run_id, recording),
+            builtin=BuiltinModels(gold or GoldAnswers(), run_id, recording, script),
             environ=os.environ if environ is None else environ,
             offline=offline,
             sandboxed=settings.sandboxed,

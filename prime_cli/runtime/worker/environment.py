@@ -151,6 +151,17 @@ def _set_extra(environment: Any, extra: dict[str, Any]) -> None:
         setattr(environment, name, value)
 
 
+def places_of(functions: Iterable[Any]) -> dict[str, tuple[str, int]]:
+    """{name of a function: (its file, below its library's folder; its line)}, where known."""
+    found: dict[str, tuple[str, int]] = {}
+    for function in functions:
+        code = getattr(inspect.unwrap(function), "__code__", None)
+        if code is not None:
+            file = code.co_filename.rpartition("site-packages/")[2]
+            found.setdefault(function.__name__, (file, code.co_firstlineno))
+    return found
+
+
 # --- Oracle ---
 # `oracle(messages, *, answer, info) -> str | dict` in the environment's module.
 

@@ -46,6 +46,10 @@ class Generation(Protocol):
     def weights(self) -> dict[str, float] | None:
         """Weights by the name of their reward; None if unknown."""
 
+    @property
+    def rules(self) -> list[Any]:
+        """The functions that give rewards."""
+
     def gold(self, example: int) -> tuple[Any, Any]:
         """(answer, info) of an example, for an oracle."""
 

@@ -14,7 +14,13 @@ from . import failures, guards, withheld_variables
 from .cautions import Cautions
 from .channel import Control, Events
 from .deadlines import Watchdog
-from .environment import Oracle, import_module, installed_version, top_level_modules
+from .environment import (
+    Oracle,
+    import_module,
+    installed_version,
+    places_of,
+    top_level_modules,
+)
 from .examples import choose, fingerprint, part_of, read_most, survey
 from .failures import traceback_of
 from .guards import rare_collections
@@ -239,6 +245,7 @@ class WorkerSession:
             oracle=has_oracle,
             fingerprint=fingerprint(environment.lines, self._spec.prefix, self._spec.fingerprint),
             weights=environment.weights if self._spec.survey else None,
+            rules=places_of(environment.rules) if self._spec.survey else {},
             said=self._spec.said,
             has_eval=self._spec.has_eval,
             max_turns=self._spec.max_turns,

@@ -81,6 +81,11 @@ class V0:
         """{name of a reward function: its weight}; None for a group of environments."""
         return None if getattr(self.environment, "envs", None) else self._weights
 
+    @property
+    def rules(self) -> list[Any]:
+        """The reward functions of all rubrics."""
+        return v0_families.reward_functions(self.environment)
+
     def gold(self, example: int) -> tuple[Any, Any]:
         """(answer, info) of an example, for an oracle."""
         row = self.examples[example]

@@ -229,6 +229,11 @@ def reward_weights(environment: Any) -> dict[str, float]:
     return weights
 
 
+def reward_functions(environment: Any) -> list[Any]:
+    """The reward functions of all rubrics."""
+    return [function for rubric in rubrics_of(environment) for function in _functions(rubric)]
+
+
 def _functions(rubric: Any) -> list[Any]:
     return getattr(rubric, "funcs", None) or getattr(rubric, "reward_funcs", None) or []
 

@@ -86,6 +86,12 @@ class V1:
         rewards = task.hooks("reward")
         return {hook.__name__: float(getattr(hook, "_vf_weight", 1.0)) for hook in rewards}
 
+    @property
+    def rules(self) -> list[Any]:
+        """The rewards of the first task."""
+        task = next(iter(self.examples.values()))
+        return list(task.hooks("reward")) if hasattr(task, "hooks") else []
+
     def gold(self, example: int) -> tuple[Any, dict[str, Any]]:
         """(answer, the task's data) of an example, for an oracle."""
         data = _data(self.examples[example])

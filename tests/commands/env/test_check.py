@@ -28,6 +28,7 @@ def no_starters() -> None:
     [
         (("-n", "0"), "`-n 0` is not a number of examples"),
         (("--timeout", "0"), "is not a number of seconds"),
+        (("--attack", "--attack-calls", "-1"), "`--attack-calls -1` is not a number of calls"),
         (("--all-tasks", "-c", "0"), "`-c 0` is not a number of rollouts"),
         (("-a", "{x"), "`-a/--env-args` is not JSON"),
         (("--env-var", "NOT_SET"), "names a variable that is not set"),
@@ -87,8 +88,8 @@ def test_an_environment_that_does_not_load_is_reported_and_ends_with_9(
 
 def test_a_check_and_none_exclude_each_other(prime: Prime, tmp_path: Path) -> None:
     write_project(tmp_path)
-    result = prime("env", "upload", "--no-check", "--require-check", cwd=tmp_path)
-    assert result.code == 2
+    for wanted in ("--require-check", "--require-attack-check"):
+        assert prime("env", "upload", "--no-check", wanted, cwd=tmp_path).code == 2
 
 
 @pytest.mark.slow
@@ -111,6 +112,22 @@ def test_a_v0_environment_is_checked_and_published_with_its_report(
     again = prime("env", "check", "ada/tiny-env", "--output", "json", cwd=tmp_path).ok().json
     assert again["environment"] == "ada/tiny-env@0.1.0"
     assert [check["status"] for check in again["checks"]] == [c.status for c in report.checks]
+
+
+@pytest.mark.slow
+def test_only_rewards_that_hold_an_attack_are_published(prime: Prime, tmp_path: Path) -> None:
+    leaky = SINGLE_TURN.replace("return float(", "return float('cannot' in str(completion) or ")
+    bad = write_project(tmp_path / "bad", Shape(body=leaky, dependencies=BOUNDED))
+    result = prime("env", "check", "--attack", "--attack-calls", "20", cwd=bad)
+    assert result.code == 1
+    assert "attack refusal leaks" in result.err
+    refused = prime("env", "upload", "--require-attack-check", cwd=bad)
+    assert refused.code == 1
+    assert "do not hold (verdict: leaks)" in refused.err
+    good = write_project(tmp_path / "good", Shape(dependencies=BOUNDED))
+    uploaded = prime("env", "upload", "--require-attack-check", "--output", "json", cwd=good)
+    assert uploaded.ok().json["check"]["attack"] == "holds"
+    assert "attack: holds" in prime("env", "info", "ada/tiny-env").ok().out
 
 
 @pytest.mark.slow

@@ -52,6 +52,7 @@ def test_the_length_of_answers_is_what_was_given(
     prime: Prime, environment: str, given: tuple[str, ...], length: str
 ) -> None:
     done = prime("train", environment, "-m", "some/model", *given, "--dry-run")
+    assert "never attacked here: try `prime env check" in done.out
     assert done.code == 0, done.err
     assert f"temperature 1, {length}" in done.out
 

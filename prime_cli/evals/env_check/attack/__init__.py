@@ -1,0 +1,1 @@
+"""`prime env check --attack`: answers that deserve nothing, and what the rewards pay for them."""
