@@ -14,13 +14,13 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 BUDGETS = {
-    "code lines of prime_cli": 111_204,
-    "files of prime_cli": 937,
+    "code lines of prime_cli": 114_340,
+    "files of prime_cli": 960,
     "rooms of prime_cli": 16,
-    "modules with one importer": 178,
+    "modules with one importer": 188,
     "lines of the longest file": 400,
-    "code lines of tests": 92_737,
-    "words of docs": 48_011,
+    "code lines of tests": 94_949,
+    "words of docs": 49_495,
 }
 _OTHER_CODE = (".html", ".js", ".css", ".toml", ".txt", ".tmpl")
 _NO_CODE = {

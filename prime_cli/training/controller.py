@@ -9,7 +9,7 @@ from typing import Protocol
 import msgspec
 
 from prime_cli.core.errors import Conflict, PrimeError, UsageError
-from prime_cli.core.formatting import format_usd, join_words
+from prime_cli.core.formatting import format_number, format_usd, join_words
 from prime_cli.evals.control.client import RunControl
 from prime_cli.evals.control.messages import Action, ControlRequest, RunState
 from prime_cli.models.prices import Spend, format_cost
@@ -133,7 +133,7 @@ class TrainingController:
             raise Conflict(
                 "This training has no cap that could be changed: its own model costs nothing",
                 hint="for its judges, drain it, then "
-                f"`prime train --resume {self._name} --max-cost {cap:g}`",
+                f"`prime train --resume {self._name} --max-cost {format_number(cap)}`",
             )
         if cap <= budget.spent.known_usd:
             raise UsageError(

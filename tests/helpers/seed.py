@@ -3,7 +3,7 @@
 Each run prints its own. `@pytest.mark.sample(N, "version")` keeps the cases of N
 values of the parameter `version`, chosen by the seed for each test function anew;
 `@pytest.mark.cases(N)` keeps N of what is left, whatever the parameters are.
-`PRIME_TEST_SHARE=0.25` keeps that share of the tests of each file, one at least.
+`PRIME_TEST_SHARE=0.15` keeps that share of the tests of each file, one at least.
 `PRIME_TEST_ALL=1` keeps every case, and hypothesis makes 100 examples instead of 40.
 """
 
