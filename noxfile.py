@@ -76,3 +76,10 @@ def bench(session: nox.Session) -> None:
     """Measure startup, or the benchmark that follows `--`: `nox -s bench -- install`."""
     name, *words = session.posargs or ["startup", "7"]
     session.run("python", f"benchmarks/{name}/run.py", *words)
+
+
+@nox.session
+def screenshots(session: nox.Session) -> None:
+    """Take README's pictures anew, into docs/images; needs Chromium."""
+    session.install("-e", ".[dev]", "pillow")
+    session.run("python", "benchmarks/screenshots.py")
