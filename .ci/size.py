@@ -19,7 +19,7 @@ BUDGETS = {
     "rooms of prime_cli": 16,
     "modules with one importer": 188,
     "lines of the longest file": 400,
-    "code lines of tests": 94_949,
+    "code lines of tests": 94_950,
     "words of docs": 49_495,
 }
 _OTHER_CODE = (".html", ".js", ".css", ".toml", ".txt", ".tmpl")
