@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from prime_cli.core.digests import digest_bytes
-from prime_cli.core.errors import UsageError
+from prime_cli.core.errors import NotFound, UsageError
 from prime_cli.core.formatting import format_exact, format_number, pluralize
 from prime_cli.core.paths import storage_errors, write_atomically
 from prime_cli.runs.plan import EvalPlan
@@ -223,8 +223,10 @@ def read_labels(path: Path) -> list[PersonLabel]:
     """The labels in a CSV file with a header, or in JSON lines.
 
     The columns are `example`, `rollout`, `person`, `label` (1, true, pass or yes; 0, false, fail or
-    no) and, optionally, `position`. Raises UsageError with the line, StorageFailed.
+    no) and, optionally, `position`. Raises UsageError with the line, NotFound, StorageFailed.
     """
+    if not path.is_file():
+        raise NotFound(f"There is no file {path}", hint=f"its columns are {', '.join(_COLUMNS)}")
     with storage_errors(path):
         text = path.read_text(encoding="utf-8-sig", errors="replace")
     rows = _json_rows(text, path) if path.suffix == ".jsonl" else _csv_rows(text)

@@ -5,7 +5,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from prime_cli.core.errors import UsageError
+from prime_cli.core.errors import NotFound, UsageError
 from prime_cli.evals.gate.calibration import (
     Calibration,
     calibrate,
@@ -142,6 +142,11 @@ def test_bad_labels_are_refused(run: RunFolder, tmp_path: Path, line: str, probl
     path = write_labels(tmp_path, ["example,rollout,person,label", line])
     with pytest.raises(UsageError, match=problem):
         calibrate(open_run(run.path), read_labels(path))
+
+
+def test_a_file_of_labels_that_is_not_there_is_not_found(tmp_path: Path) -> None:
+    with pytest.raises(NotFound, match="There is no file"):
+        read_labels(tmp_path / "none.csv")
 
 
 def test_calibrating_and_gating_as_typed(prime: Prime, run: RunFolder, tmp_path: Path) -> None:
