@@ -183,8 +183,8 @@ def _majority(votes: Mapping[str, bool]) -> bool | None:
 def _require_enough(pairs: Mapping[tuple[int, int], tuple[bool, bool]]) -> None:
     if len(pairs) < FEWEST:
         raise UsageError(
-            f"{pluralize(len(pairs), 'labelled rollout')} are too few to calibrate a judge: "
-            f"{FEWEST} are needed, or the interval of kappa would tell nothing",
+            f"Only {pluralize(len(pairs), 'labelled rollout')}: to calibrate a judge, {FEWEST} are "
+            "needed, or the interval of kappa would tell nothing",
             hint="label more rollouts; `prime eval show RUN --output jsonl` lists them",
         )
     if len({told for told, _ in pairs.values()}) == 1:

@@ -122,7 +122,7 @@ def test_positions_that_labels_tell_are_told_apart(run: RunFolder, tmp_path: Pat
 
 def test_five_labels_are_too_few_and_one_kind_says_nothing(run: RunFolder, tmp_path: Path) -> None:
     saved = open_run(run.path)
-    with pytest.raises(UsageError, match="5 labelled rollouts are too few"):
+    with pytest.raises(UsageError, match="Only 5 labelled rollouts: to calibrate a judge, 30"):
         calibrate(saved, read_labels(labels(tmp_path, count=5)))
     with pytest.raises(UsageError, match="All labels are the same"):
         calibrate(saved, read_labels(labels(tmp_path, wrong=COUNT)))
