@@ -14,6 +14,7 @@ _EVALUATING = "test_evaluating.py"
 
 _SECRETS = "test_secrets.py::test_what_is_kept_is_set_unseen_and_deleted_after_a_yes"
 _RUN = f"{_EVALUATING}::test_a_run_is_asked_about_interrupted_and_offered_again"
+_WATCHED = f"{_EVALUATING}::test_a_run_is_watched_from_another_terminal_and_verified"
 _CHECKS = f"{_EVALUATING}::test_checks_and_suites_show_what_they_run"
 _V1 = f"{_EVALUATING}::test_what_programs_of_verifiers_do_is_shown"
 _BUNDLE = f"{_EVALUATING}::test_a_bundle_shows_what_is_fetched_built_written_checked_and_unpacked"
@@ -129,6 +130,9 @@ BARS = {
         f"{_BARS}::test_the_first_command_says_what_it_prepares"
     ),
     ("evals/env_check/check.py", "Checking "): _CHECKS,
+    ("evals/env_check/attack/panel.py", "Attacking "): _CHECKS,
+    ("evals/control/client.py", "control.title"): _WATCHED,
+    ("commands/eval/receipts.py", "Verifying the receipt"): _WATCHED,
     ("evals/env_check/migrate.py", "Scoring with verifiers "): _V1,
     ("evals/env_check/task_shell.py", "Setting up example "): _V1,
     ("evals/env_check/tasks.py", "Checking every task"): _V1,

@@ -1,6 +1,8 @@
 """Evaluations and bundles at a real terminal: what they ask, and what they show on the way."""
 
 import shutil
+import subprocess
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -8,7 +10,7 @@ import pytest
 
 from prime_cli.envs.project.starters import mark_published
 from tests.envs.bundles.conftest import publish_locked
-from tests.helpers.cli import prime_process
+from tests.helpers.cli import COMMAND, prime_process
 from tests.helpers.hubs import open_hub
 from tests.helpers.package_index import index
 from tests.helpers.scripted_model import ScriptedModel
@@ -105,9 +107,23 @@ def test_a_run_is_asked_about_interrupted_and_offered_again(here: Path) -> None:
     assert len(runs(here)) == unfinished + 1
 
 
+def test_a_run_is_watched_from_another_terminal_and_verified(here: Path) -> None:
+    long = (*RUN[:6], "2", "-r", "20", "-c", "1")
+    # Not in a terminal of ours: what nobody reads there would hold it up.
+    with subprocess.Popen(
+        [*COMMAND, *long], cwd=here, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    ) as run:
+        while not any(journal.stat().st_size for journal in here.rglob("journal.jsonl")):
+            assert run.poll() is None
+            time.sleep(0.1)
+        watch("eval", "watch", cwd=here, shown="tiny-env with scripted")
+        assert run.wait(60) == 0
+    watch("eval", "verify", cwd=here, shown="Verifying the receipt", columns=40)
+
+
 def test_checks_and_suites_show_what_they_run(here: Path) -> None:
-    shown = ("Preparing an interpreter for tiny", "Checking tiny")
-    with Terminal("env", "check", "tiny-env", cwd=here) as terminal:
+    shown = ("Preparing an interpreter for tiny", "Checking tiny", "Attacking tiny")
+    with Terminal("env", "check", "tiny-env", "--attack", cwd=here) as terminal:
         assert terminal.end() in (0, 1), terminal.text
         assert terminal.is_clean
     for words in shown:

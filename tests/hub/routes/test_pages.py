@@ -67,7 +67,8 @@ def test_filters_narrow_the_list_and_stay_in_its_form(client: httpx.Client, word
     assert shown(owner="eve") == []
     assert shown(sort="nonsense") == ["ada/sums", "ada/word"]
     page = client.get("/", params={"kind": "single-turn", "sort": "name", "tag": "math"}).text
-    assert '<option value="single-turn" selected>' in page
+    assert 'aria-current="true">single-turn</a>' in page
+    assert '<input type="hidden" name="kind" value="single-turn">' in page
     assert '<option value="name" selected>' in page
     assert "prime env list --kind single-turn --tag math --sort name" in page
 
