@@ -65,9 +65,9 @@ def test_the_parts_of_a_replay_are_what_was_recorded(starter: str, tmp_path: Pat
     ]
     one, other = (merged(tmp_path, *order) for order in (parts, parts[::-1]))
     assert rows_of(one) == rows_of(whole)
-    names = {path.name for path in one.iterdir()} - {"run.json", ".lock"}
+    names = {path.name for path in one.iterdir()} - {"run.json", "receipt.json", ".lock"}
     assert names >= {"journal.jsonl", "results.jsonl", "metadata.json"}
-    for name in names:  # run.json names the folder that it is in
+    for name in names:  # run.json names the folder that it is in, and the receipt has its digest
         assert (one / name).read_bytes() == (other / name).read_bytes()
 
 
