@@ -19,8 +19,8 @@ BUDGETS = {
     "rooms of prime_cli": 16,
     "modules with one importer": 188,
     "lines of the longest file": 400,
-    "code lines of tests": 94_971,
-    "words of docs": 49_495,
+    "code lines of tests": 94_973,
+    "words of docs": 49_496,
 }
 _OTHER_CODE = (".html", ".js", ".css", ".toml", ".txt", ".tmpl")
 _NO_CODE = {
