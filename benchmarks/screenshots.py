@@ -54,7 +54,10 @@ def main() -> None:
             subprocess.run([*PRIME, *run, model.url], cwd=work, check=True)
         terminal = asyncio.run(look(work))
         with subprocess.Popen(
-            [*PRIME, "open", "--no-browser", "-q"], cwd=work, stdout=subprocess.PIPE, text=True
+            [*PRIME, "open", "--no-browser", "-q"],
+            cwd=work,
+            stdout=subprocess.PIPE,
+            encoding="utf-8",
         ) as served:
             try:
                 assert served.stdout is not None
