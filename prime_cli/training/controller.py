@@ -9,10 +9,11 @@ from typing import Protocol
 import msgspec
 
 from prime_cli.core.errors import Conflict, PrimeError, UsageError
-from prime_cli.core.formatting import format_number, format_usd, join_words
+from prime_cli.core.formatting import format_number, join_words
 from prime_cli.evals.control.client import RunControl
 from prime_cli.evals.control.messages import Action, ControlRequest, RunState
-from prime_cli.models.prices import Spend, format_cost
+from prime_cli.evals.planning.cost import require_above
+from prime_cli.models.prices import Spend
 from prime_cli.runs.manifest import RUNNING
 from prime_cli.runs.plan import RunChange
 from prime_cli.runs.saved_run import open_run
@@ -117,11 +118,8 @@ class TrainingController:
             await self._hold("resume")
 
     async def _set(self, request: ControlRequest) -> None:
+        request.require_limits()
         concurrency, cap = request.concurrency, request.max_cost
-        if concurrency is None and cap is None:
-            raise UsageError("Nothing to set", hint="name `-c` or `--max-cost`")
-        if concurrency is not None and concurrency < 1:
-            raise UsageError("`-c` is at least 1", hint="hold it with `prime eval ctl pause`")
         if cap is not None:
             self._limit(cap)
         for part in self._parts if concurrency is not None else ():
@@ -135,11 +133,7 @@ class TrainingController:
                 hint="for its judges, drain it, then "
                 f"`prime train --resume {self._name} --max-cost {format_number(cap)}`",
             )
-        if cap <= budget.spent.known_usd:
-            raise UsageError(
-                f"{format_cost(budget.spent)} is spent already, not less than {format_usd(cap)}",
-                hint="name a higher cap, or end the training with `prime eval ctl drain`",
-            )
+        require_above(cap, budget.spent, "training")
         budget.limit(cap)
 
     async def _cancel(self, request: ControlRequest, change: RunChange) -> RunChange:

@@ -1,6 +1,7 @@
 """A run that goes on, steered from its page over the socket that `prime eval ctl` asks too."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from typing import TypeVar
 
 from prime_cli.core.errors import PrimeError, UsageError
 from prime_cli.core.formatting import format_duration, format_usd
@@ -10,6 +11,7 @@ from prime_cli.pages.runs import Fact, Reins
 from prime_cli.training.record import ENVIRONMENTS
 from prime_cli.web.opened import LocalRun
 
+T = TypeVar("T", int, float)
 _PATIENCE = 1.0
 """Seconds that a page waits for the state of a run."""
 
@@ -56,18 +58,18 @@ def steer(run: LocalRun, form: Mapping[str, str]) -> None:
         case "drain":
             control.drain()
         case "set":
-            concurrency, cap = _number(form, "concurrency"), _number(form, "max_cost")
-            control.set(None if concurrency is None else int(concurrency), cap)
+            control.set(_number(form, "concurrency", int), _number(form, "max_cost", float))
         case "cancel":
             control.cancel(*named_rollout(form.get("rollout", "").strip()))
         case other:
             raise UsageError(f"A run cannot {other}")
 
 
-def _number(form: Mapping[str, str], name: str) -> float | None:
+def _number(form: Mapping[str, str], name: str, kind: Callable[[str], T]) -> T | None:
     """The number in a field; None for an empty one."""
     text = form.get(name, "").strip()
     try:
-        return float(text) if text else None
+        return kind(text) if text else None
     except ValueError as error:
-        raise UsageError(f"`{text[:50]}` is not a number") from error
+        words = "number of rollouts" if kind is int else "number"
+        raise UsageError(f"`{text[:50]}` is not a {words}") from error

@@ -79,14 +79,24 @@ def ended(state: RunState) -> int:
     return state.done + state.errors + state.cancelled
 
 
+def settled(control: RunControl) -> RunState:
+    """Its state once what had been called before a pause is counted."""
+    known = control.status()
+    while True:
+        time.sleep(1.0)
+        now = control.status()
+        if ended(now) == ended(known):
+            return now
+        known = now
+
+
 def test_a_paused_training_makes_no_rollout_and_is_not_taken_for_a_stalled_one(
     tmp_path: Path, slow: Interpreter
 ) -> None:
     with started(tmp_path, slow, steps=3, stall=2) as (control, training):
         assert control.pause().state == "paused"
         until(lambda: not control.status().running)
-        time.sleep(1.0)
-        before = control.status()
+        before = settled(control)
         time.sleep(3.5)
         after = control.status()
         assert (ended(after), after.state) == (ended(before), "paused")

@@ -13,6 +13,8 @@ from prime_cli.envs.migration.source import Function, Remark, Source
 _MODEL = "gpt-4.1-nano"
 """The judge of `JudgeRubric` without `judge_model`."""
 _KEY_VARIABLE = "OPENAI_API_KEY"
+OPENAI_URL = "v0.OPENAI_URL"
+"""Where a client of OpenAI asks that is given no address, in the migrated module."""
 _READ_ENVIRONMENT = ("os.getenv", "os.environ.get", "getenv", "environ.get")
 _WITHOUT_QUESTION = Version("0.1.11")
 """From here on `JudgeRubric` takes the question from a dict only, and messages are none."""
@@ -33,6 +35,12 @@ class V0Judge:
     parser: ast.expr | None
     sees_question: bool = True
 
+    @property
+    def address(self) -> str | None:
+        """The source text of an address of its own."""
+        url = self.settings.get("base_url", OPENAI_URL)
+        return None if url == OPENAI_URL else url
+
 
 def read_judge(
     source: Source, load: Function, call: ast.Call, given: Mapping[str, ast.expr]
@@ -43,7 +51,7 @@ def read_judge(
         found.refuse(call, "`JudgeRubric` is given arguments without their names")
     for name in given.keys() - _KNOWN - {"parallelize_scoring"}:
         found.refuse(given[name], f"`{name}` of `JudgeRubric` has no form in v1")
-    found.read_text("model", given.get("judge_model"), _MODEL)
+    found.read_text("model", given.get("judge_model"), repr(_MODEL))
     found.read_client(given.get("judge_client"))
     found.read_sampling(given.get("judge_sampling_args"))
     prompt = given.get("judge_prompt")
@@ -69,7 +77,10 @@ class _Reader:
         self.refused.append(self._source.remark(node, sentence))
 
     def read_text(self, field: str, node: ast.expr | None, default: str) -> None:
-        """A field whose value is written here, or is the default of an argument."""
+        """A field whose value is written here, or is the default of an argument.
+
+        `default` is the source text of the value that v0 takes for none.
+        """
         value = None if node is None else reader.literal(node)
         if isinstance(node, ast.Name) and (given := self._defaults.get(node.id)) is not None:
             value = reader.literal(given)
@@ -77,7 +88,7 @@ class _Reader:
         if isinstance(value, str):
             self.settings[field] = repr(value)
         elif value is None:
-            self.settings[field] = default if field == "base_url" else repr(default)
+            self.settings[field] = default
         elif node is not None:
             self.refuse(node, f"`{ast.unparse(node)}`, the judge's {field}, cannot be read here")
 
@@ -90,8 +101,8 @@ class _Reader:
             self.refuse(node, "the client of the judge is not made here")
         for name in given.keys() - {"base_url", "api_key"}:
             self.refuse(given[name], f"`{name}` of the judge's client has no form in v1")
-        self.read_text("base_url", given.get("base_url"), "v0.OPENAI_URL")
-        self.read_text("api_key_var", self._variable(given.get("api_key")), _KEY_VARIABLE)
+        self.read_text("base_url", given.get("base_url"), OPENAI_URL)
+        self.read_text("api_key_var", self._variable(given.get("api_key")), repr(_KEY_VARIABLE))
 
     def _variable(self, node: ast.expr | None) -> ast.expr | None:
         """What names the variable of a key."""
@@ -101,7 +112,6 @@ class _Reader:
             return node.slice
         if node is not None and reader.literal(node) is not None:
             self.refuse(node, "the key of the judge is not read from a variable here")
-            return None
         return None
 
     def read_sampling(self, node: ast.expr | None) -> None:

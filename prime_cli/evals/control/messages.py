@@ -22,6 +22,13 @@ class ControlRequest(msgspec.Struct, frozen=True, omit_defaults=True):
     example: int | None = None
     rollout: int | None = None
 
+    def require_limits(self) -> None:
+        """Raise UsageError for a `set` that names no limit, or one of no rollout at a time."""
+        if self.concurrency is None and self.max_cost is None:
+            raise UsageError("Nothing to set", hint="name `-c` or `--max-cost`")
+        if self.concurrency is not None and self.concurrency < 1:
+            raise UsageError("`-c` is at least 1", hint="hold the run with `prime eval ctl pause`")
+
 
 def named_rollout(words: str) -> tuple[int, int | None]:
     """`3:0` as an example and a rollout, `3` as all of an example; raises UsageError."""

@@ -8,7 +8,7 @@ from typing import Any
 
 from prime_cli.core.builtin_models import VERDICTS
 from prime_cli.envs.migration.source import Remark
-from prime_cli.envs.migration.v0_judge import sees_question
+from prime_cli.envs.migration.v0_judge import V0Judge, sees_question
 from prime_cli.envs.migration.v1_project import plan_migration, read_project
 from prime_cli.envs.project.folder import Project
 from prime_cli.envs.project.scaffold import write_scaffold
@@ -70,7 +70,7 @@ def migrate_project(
     """
     environment = read_project(project)
     if environment.judge is not None:
-        context.progress.say("Its judge is not asked: both forms get the same made-up verdicts")
+        context.progress.say(_of_judge(environment.judge))
     old, first = _probe(project.root, options, lookup, context)
     if environment.judge is not None:
         told = sees_question(old)
@@ -80,6 +80,12 @@ def migrate_project(
     new, second = _probe(root, check.CheckOptions(options.examples), lookup, context)
     compared = compare_runs(first, second, [each.name for each in environment.rewards])
     return MigrationOutcome(str(root), tuple(environment.left_out), compared, (old, new))
+
+
+def _of_judge(judge: V0Judge) -> str:
+    if judge.address is not None:
+        return f"Its judge is at {judge.address}: rewards that it does not give are not compared"
+    return "Its judge is not asked: both forms get the same made-up verdicts"
 
 
 def _probe(

@@ -4,16 +4,16 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from prime_cli.core.errors import Conflict, NotFound, UsageError
-from prime_cli.core.formatting import format_usd, pluralize
+from prime_cli.core.errors import Conflict, NotFound
+from prime_cli.core.formatting import pluralize
 from prime_cli.core.progress import Task
 from prime_cli.evals.control.messages import ControlRequest, RunState
 from prime_cli.evals.execution.progress_line import LOADING
 from prime_cli.evals.execution.recorder import EventFilter, Recorder
 from prime_cli.evals.execution.session import EvalSession
-from prime_cli.evals.planning.cost import require_prices
+from prime_cli.evals.planning.cost import require_above, require_prices
 from prime_cli.models.gateway.server import Gateway
-from prime_cli.models.prices import Budget, Spend, format_cost
+from prime_cli.models.prices import Budget, Spend
 from prime_cli.runs.plan import RunChange
 from prime_cli.runs.spending import sum_of
 from prime_cli.runs.tally import RolloutKey
@@ -110,11 +110,8 @@ class RunController:
         return change
 
     async def _set(self, request: ControlRequest) -> None:
+        request.require_limits()
         concurrency, cap = request.concurrency, request.max_cost
-        if concurrency is None and cap is None:
-            raise UsageError("Nothing to set", hint="name `-c` or `--max-cost`")
-        if concurrency is not None and concurrency < 1:
-            raise UsageError("`-c` is at least 1", hint="hold the run with `prime eval ctl pause`")
         if cap is not None:
             self._limit(cap)
         if concurrency is not None and self._session.restarts.limit(concurrency):
@@ -122,11 +119,7 @@ class RunController:
 
     def _limit(self, cap: float) -> None:
         hold, spent = self._gateway.hold, self._spent()
-        if cap <= spent.known_usd:
-            raise UsageError(
-                f"{format_cost(spent)} is spent already, not less than {format_usd(cap)}",
-                hint="name a higher cap, or end the run with `prime eval ctl drain`",
-            )
+        require_above(cap, spent, "run")
         setup = self._session.setup
         require_prices(cap, setup.prepared.endpoint, setup.prices)
         if hold.budget is None:

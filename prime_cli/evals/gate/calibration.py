@@ -3,7 +3,7 @@
 import csv
 import json
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -146,7 +146,7 @@ def calibrate(
     )
 
 
-def identify_judge(plan: EvalPlan, rows: Any) -> JudgeIdentity:
+def identify_judge(plan: EvalPlan, rows: Iterable[Row]) -> JudgeIdentity:
     """What judged these rows of a run with that plan."""
     arguments = msgspec.json.encode([plan.env_args, plan.extra_args], order="sorted")
     models = {f"{role} {model}" for row in rows for role, of in row.judges.items() for model in of}

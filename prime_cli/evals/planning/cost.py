@@ -12,7 +12,7 @@ from prime_cli.core.progress import Progress
 from prime_cli.models.endpoints import Endpoint
 from prime_cli.models.gateway.holds import unpriced
 from prime_cli.models.price_book import PriceBook, own_path
-from prime_cli.models.prices import FREE, PICO, Budget, Price, Spend, TokenUsage
+from prime_cli.models.prices import FREE, PICO, Budget, Price, Spend, TokenUsage, format_cost
 from prime_cli.runs.listing import list_runs
 from prime_cli.runs.manifest import CAPPED, INTERRUPTED, RunManifest
 from prime_cli.runs.plan import ALL, EvalPlan, Shard, resume_command
@@ -180,6 +180,15 @@ def require_prices(max_cost: float | None, endpoint: Endpoint, prices: PriceBook
                 unpriced(member),
                 hint=f"add its price to {own_path()}, or limit tokens: `--token-budget 1000000`",
             )
+
+
+def require_above(max_cost: float, spent: Spend, what: str) -> None:
+    """Raise UsageError for a new cap in USD that a `run` or `training` has reached already."""
+    if max_cost <= spent.known_usd:
+        raise UsageError(
+            f"{format_cost(spent)} is spent already, not less than {format_usd(max_cost)}",
+            hint=f"name a higher cap, or end the {what} with `prime eval ctl drain`",
+        )
 
 
 def free_at_home(endpoint: Endpoint, prices: PriceBook) -> Endpoint:

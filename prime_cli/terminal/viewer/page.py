@@ -5,14 +5,22 @@ from typing import ClassVar
 
 from rich.segment import Segment
 from textual import events
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.geometry import Size
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from prime_cli.terminal.viewer.protocols import Block
 from prime_cli.terminal.viewer.rows import piece
-from prime_cli.terminal.viewer.screen import LABELS, PLAIN, Line, one_line, printable, wrapped
+from prime_cli.terminal.viewer.screen import (
+    LABELS,
+    PLAIN,
+    Line,
+    motion_keys,
+    one_line,
+    printable,
+    wrapped,
+)
 
 _LABELS_UP_TO = 28
 _INDENT = 2
@@ -22,14 +30,7 @@ class PageText(ScrollView, can_focus=True, inherit_bindings=False):
     """Blocks of text, scrolled by line, by page and by turn."""
 
     DEFAULT_CSS = "PageText { height: 1fr; overflow-x: hidden; }"
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("up,k", "move(-1)", "Up", show=False),
-        Binding("down,j", "move(1)", "Down", show=False),
-        Binding("pageup", "page(-1)", "Page up", show=False),
-        Binding("pagedown,space", "page(1)", "Page down", show=False),
-        Binding("home,g", "edge(-1)", "Beginning", show=False),
-        Binding("end,G", "edge(1)", "End", show=False),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = motion_keys("{}({})", ("Beginning", "End"))
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002
         super().__init__(id=id)

@@ -14,7 +14,16 @@ from prime_cli.core.formatting import format_difference, format_number
 from prime_cli.terminal.viewer.page import PageText
 from prime_cli.terminal.viewer.protocols import ExampleRow, RunPair
 from prime_cli.terminal.viewer.rows import Rows, piece
-from prime_cli.terminal.viewer.screen import BAD, DIM, GOOD, Line, ViewerScreen, label, of_reward
+from prime_cli.terminal.viewer.screen import (
+    BAD,
+    DIM,
+    GOOD,
+    Line,
+    ViewerScreen,
+    label,
+    motion_keys,
+    of_reward,
+)
 
 _NO_MORE = {1: "that was the last flip", -1: "that was the first flip"}
 
@@ -88,12 +97,7 @@ class SideBySide(ViewerScreen):
         Binding("right,l", "rollout(1)", "Next rollout"),
         Binding("left,h", "rollout(-1)", "Rollout before"),
         # Before the side that has the focus sees them.
-        Binding("up,k", "both('move', -1)", "Up", show=False, priority=True),
-        Binding("down,j", "both('move', 1)", "Down", show=False, priority=True),
-        Binding("pageup", "both('page', -1)", "Page up", show=False, priority=True),
-        Binding("pagedown,space", "both('page', 1)", "Page down", show=False, priority=True),
-        Binding("home,g", "both('edge', -1)", "Beginning", show=False, priority=True),
-        Binding("end,G", "both('edge', 1)", "End", show=False, priority=True),
+        *motion_keys("both('{}', {})", ("Beginning", "End"), priority=True),
     ]
 
     def __init__(self, pair: RunPair, index: int, went_to: Callable[[int], None]) -> None:

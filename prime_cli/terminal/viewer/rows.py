@@ -21,6 +21,7 @@ from prime_cli.terminal.viewer.screen import (
     DIM,
     PLAIN,
     Line,
+    motion_keys,
     of_reward,
 )
 
@@ -33,12 +34,7 @@ class Rows(ScrollView, can_focus=True, inherit_bindings=False):
 
     DEFAULT_CSS = "Rows { height: 1fr; overflow-x: hidden; }"
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("up,k", "move(-1)", "Up", show=False),
-        Binding("down,j", "move(1)", "Down", show=False),
-        Binding("pageup", "page(-1)", "Page up", show=False),
-        Binding("pagedown,space", "page(1)", "Page down", show=False),
-        Binding("home,g", "go(0)", "First", show=False),
-        Binding("end,G", "go(-1)", "Last", show=False),
+        *motion_keys("{}({})", ("First", "Last")),
         Binding("enter", "choose", "Open"),
     ]
 
@@ -129,8 +125,8 @@ class Rows(ScrollView, can_focus=True, inherit_bindings=False):
     def action_page(self, step: int) -> None:
         self.move_to(self.cursor + step * max(1, self.scrollable_content_region.height - 1))
 
-    def action_go(self, index: int) -> None:
-        self.move_to(self.count - 1 if index < 0 else index)
+    def action_edge(self, step: int) -> None:
+        self.move_to(0 if step < 0 else self.count - 1)
 
     def action_choose(self) -> None:
         if self.count:

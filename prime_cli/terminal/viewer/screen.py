@@ -6,6 +6,7 @@ from rich.cells import cell_len, get_character_cell_size
 from rich.segment import Segment
 from rich.style import Style
 from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
 from textual.message import Message
 from textual.screen import Screen
 from textual.widget import Widget
@@ -13,6 +14,24 @@ from textual.widgets import Footer, Static
 
 from prime_cli.core.errors import PrimeError
 from prime_cli.terminal.text import clean
+
+
+def motion_keys(form: str, ends: tuple[str, str], *, priority: bool = False) -> list[BindingType]:
+    """The keys that move up and down; `form` makes the action of `move`, `page` or `edge`, and a
+    step of -1 or 1. `ends` name the edges.
+    """
+    keys = (
+        ("up,k", "move", -1, "Up"),
+        ("down,j", "move", 1, "Down"),
+        ("pageup", "page", -1, "Page up"),
+        ("pagedown,space", "page", 1, "Page down"),
+        ("home,g", "edge", -1, ends[0]),
+        ("end,G", "edge", 1, ends[1]),
+    )
+    return [
+        Binding(key, form.format(action, step), words, show=False, priority=priority)
+        for key, action, step, words in keys
+    ]
 
 
 class ReadFailed(Message):

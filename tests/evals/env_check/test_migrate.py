@@ -8,7 +8,7 @@ from prime_cli.evals.env_check.migrate import MigrationOutcome, compare_runs
 from prime_cli.evals.env_check.probe_run import ProbeRun
 from prime_cli.models.gateway.oracle import OracleProbe
 from prime_cli.runtime.protocol import Rollout, RolloutError
-from tests.envs.migration.projects import PLAIN, write_project
+from tests.envs.migration.projects import PLAIN, migrated, write_project
 from tests.envs.migration.test_v1_project import JUDGED
 from tests.helpers.cli import Result, prime_process
 
@@ -69,6 +69,16 @@ def test_rewards_that_are_all_the_same_prove_little() -> None:
 
 def migrate(project: Path, *words: str) -> Result:
     return prime_process("env", "migrate", str(project), *words, cwd=project.parent, timeout=600)
+
+
+def test_a_judge_at_an_address_of_its_own_is_named(tmp_path: Path) -> None:
+    source = JUDGED.replace("AsyncOpenAI(", "AsyncOpenAI(base_url='https://judge.example/v1', ")
+    _, found = migrated(tmp_path / "sums", source)
+    assert found.judge is not None
+    assert found.judge.address == "'https://judge.example/v1'"
+    _, other = migrated(tmp_path / "others", JUDGED)
+    assert other.judge is not None
+    assert other.judge.address is None
 
 
 def test_a_folder_that_exists_is_refused_at_once(tmp_path: Path) -> None:

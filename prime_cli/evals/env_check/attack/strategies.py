@@ -12,7 +12,7 @@ from difflib import SequenceMatcher
 from fractions import Fraction
 from typing import Any
 
-from prime_cli.evals.env_check.attack.snooping import snoop
+from prime_cli.evals.env_check.attack.tool_code import snoop
 from prime_cli.models.gateway.oracle import Message, OracleQuestion, garbage
 
 Line = str | Callable[[int, OracleQuestion], Message]

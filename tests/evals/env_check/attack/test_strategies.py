@@ -2,7 +2,6 @@
 
 import pytest
 
-from prime_cli.evals.env_check.attack.snooping import code_parameter, snoop
 from prime_cli.evals.env_check.attack.strategies import (
     STRATEGIES,
     Corpus,
@@ -10,6 +9,7 @@ from prime_cli.evals.env_check.attack.strategies import (
     alike,
     choices,
 )
+from prime_cli.evals.env_check.attack.tool_code import code_parameter, snoop
 from prime_cli.models.gateway.oracle import OracleQuestion
 
 LETTERS = "Which?\nA) red\nB) blue\nC) green"
