@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import msgspec
 
 from prime_cli.core.errors import UsageError
+from prime_cli.core.formatting import join_words
 from prime_cli.core.progress import Progress
 from prime_cli.evals.execution.run import EvalResult, work_through
 from prime_cli.evals.execution.session_setup import set_up_run
@@ -22,6 +23,8 @@ from prime_cli.runs.manifest import RunManifest
 from prime_cli.runs.plan import ALL, EvalPlan
 from prime_cli.runs.rows import Row
 from prime_cli.wire.locks import Lock
+
+_MOST_CHANGES = 8
 
 
 @dataclass(frozen=True)
@@ -49,6 +52,7 @@ def prepare_rerun(
     is missing, and what `prepare` raises.
     """
     before = source.manifest.plan
+    _tell_changes(source, progress)
     prepared = prepare_with(
         lambda: obtain_same_environment(
             source.name, before.environment, lookup, progress, force=force
@@ -65,6 +69,13 @@ def prepare_rerun(
     lock = find_lock(source.manifest, source.folder, prepared.subject, force=force)
     plan = _as_before(prepared.plan, source.manifest)
     return PreparedRerun(source, replace(prepared, plan=plan), lock, force)
+
+
+def _tell_changes(source: RerunSource, progress: Progress) -> None:
+    """Say what somebody changed while the run went on; what was cancelled then is run."""
+    if changes := source.manifest.changes:
+        told = join_words([f"`{each.words}`" for each in changes], _MOST_CHANGES)
+        progress.say(f"{source.name} was changed while it ran, by {told}; all of it is run again")
 
 
 def _require_named(source: RerunSource, request: EvalRequest, plan: EvalPlan) -> None:
