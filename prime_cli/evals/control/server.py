@@ -50,7 +50,7 @@ async def listening(folder: Path, do: OnRequest, progress: Progress) -> AsyncIte
     server, path = None, Path()
     try:
         path = control_socket(folder)
-        server = await asyncio.start_unix_server(serve, sock=_bound(path))
+        server = await asyncio.start_server(serve, sock=_bound(path))
     except (OSError, StorageFailed) as error:
         progress.warn(f"This run cannot be steered by `prime eval ctl`: {error}")
     try:
