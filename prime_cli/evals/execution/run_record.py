@@ -137,10 +137,12 @@ class RunRecord:
     def note_change(self, change: RunChange) -> None:
         """Record what somebody changes of the run; raises StorageFailed."""
         plan, before = self._manifest.plan, self._manifest
+        cap = plan.max_cost
+        if change.max_cost is not None:
+            # A plan has the cap of all parts together; a part is told its own.
+            cap = change.max_cost * (plan.shard.count if plan.shard else 1)
         plan = msgspec.structs.replace(
-            plan,
-            concurrency=change.concurrency or plan.concurrency,
-            max_cost=change.max_cost or plan.max_cost,
+            plan, concurrency=change.concurrency or plan.concurrency, max_cost=cap
         )
         self._manifest = msgspec.structs.replace(
             before, plan=plan, changes=(*before.changes, change)

@@ -85,7 +85,8 @@ def _extract(path: Path, target: Path, task: Task, *, offline: bool) -> None:
     if "Traceback" in done.err:
         raise UsageError(
             f"inspect_ai cannot read {path}: {done.last_lines(1)}",
-            hint="look at it with `inspect log dump`",
+            hint="try `inspect log dump` of the release that wrote it; prime reads it with the "
+            "newest one that your package index has",
         )
     raise network_failure(done, offline=offline) or ResolveFailed(
         f"inspect_ai, which reads {path.name}, cannot be installed: {reason_of_failure(done)}",

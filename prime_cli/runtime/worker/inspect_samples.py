@@ -30,4 +30,8 @@ def main(source: str, target: str) -> None:
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    try:
+        main(*sys.argv[1:])
+    except ValueError as error:
+        # inspect_ai says "unable to read", and why in the cause.
+        raise (error.__cause__ or error) from None

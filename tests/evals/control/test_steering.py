@@ -7,9 +7,11 @@ from pathlib import Path
 import pytest
 
 from prime_cli.core.errors import Conflict, NotFound, UsageError
-from prime_cli.evals.control.client import RunControl
+from prime_cli.core.progress import Silent
+from prime_cli.evals.control.client import RunControl, control_of
 from prime_cli.evals.control.messages import RunState
-from prime_cli.evals.planning.cost import check_cap
+from prime_cli.evals.planning.cost import budget_of, check_cap
+from prime_cli.evals.shards.merge import merge_runs
 from prime_cli.models.prices import Price
 from prime_cli.runs.folder import read_journal
 from prime_cli.runs.manifest import load_manifest
@@ -81,6 +83,27 @@ def test_a_cap_is_lowered_to_what_is_not_spent_yet_and_stops_the_run(
         result = run.result(90)
     assert (result.summary.status, result.summary.counts.scored) == ("capped", 3)
     assert result.plan.max_cost == 0.3
+
+
+def test_each_part_of_a_run_is_steered_alone_and_they_are_merged(
+    echo: Interpreter, model: ScriptedModel, tmp_path: Path
+) -> None:
+    one, two = ({"options": {"shard": f"{number}/2"}} for number in (1, 2))
+    with started(tmp_path, echo, model.url, concurrency=1, price=A_CENT_A_TOKEN, **one) as capped:
+        first = reins(tmp_path)
+        with started(tmp_path, echo, model.url, concurrency=1, **two) as whole:
+            until(lambda: reins(tmp_path).run_id != first.run_id)
+            until(lambda: first.status().done == 1)
+            assert control_of(first.run_id, tmp_path).set(max_cost=0.2).max_cost == 0.2
+            part, other = capped.result(90), whole.result(90)
+    assert (part.summary.counts.scored, other.summary.counts.scored) == (2, 4)
+    budget = budget_of(load_manifest(part.folder.manifest).plan)
+    assert budget is not None
+    assert budget.max_cost == 0.2, "a resume has the cap that was set"
+    rest = run_live(tmp_path, echo, model.url, resumed=part.folder, **EIGHT, **one)
+    words = [str(each.folder.path) for each in (rest, other)]
+    merged = merge_runs(words, tmp_path, Silent())
+    assert (merged.summary.status, merged.summary.counts.scored) == ("finished", 8)
 
 
 def test_a_drained_run_finishes_what_runs_and_is_resumed(

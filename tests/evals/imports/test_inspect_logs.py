@@ -135,3 +135,9 @@ def test_a_real_log_is_imported_once_and_used_as_any_run(prime: Prime, tmp_path:
     log.write_bytes(b"no log")
     refused = prime("eval", "import", str(log), cwd=tmp_path)
     assert (refused.code, "inspect_ai cannot read" in refused.err) == (2, True)
+    newer = tmp_path / "newer.json"
+    newer.write_text('{"version": 3}', encoding="utf-8", newline="\n")
+    refused = prime("eval", "import", str(newer), cwd=tmp_path)
+    assert refused.code == 2
+    assert "version 3 of log format" in refused.err
+    assert "of the release that wrote it" in refused.err
