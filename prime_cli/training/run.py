@@ -4,7 +4,7 @@ A session is one process of prime that works on a training until it ends or is s
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -89,8 +89,9 @@ def train(
     python: Path,
     context: RunContext,
     resumed: SavedTraining | None = None,
+    on_start: Callable[[RunFolder], None] = lambda _: None,
 ) -> TrainingResult:
-    """Train in a new folder, or go on where a training was stopped.
+    """Train in a new folder, or go on where a training was stopped; `on_start` gets the folder.
 
     Raises what keeps it from being done; checkpoints are kept.
     """
@@ -112,6 +113,7 @@ def train(
             remember_place(folder.path)
         else:
             folder = RunFolder(resumed.folder)
+        on_start(folder)
         goes_on, budget = resumed is not None, budget_of(plan)
         setups = set_up_training(prepared, chosen, context, folder, budget, goes_on=goes_on)
         return train_with(setups, prepared, python, goes_on=goes_on)

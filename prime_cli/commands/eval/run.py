@@ -1,8 +1,8 @@
 """`prime eval run`."""
 
 import os
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -170,7 +170,7 @@ def run(
         _show_plan(session, request, context, resume)
         return
     verbose = accepted.verbose
-    with _notifying(session, pushed.notify) as started:
+    with _telling_failure(session, pushed.notify) as started:
         result = _evaluate(session, request, context, resume, started.append, verbose=verbose)
     _show(session, result, verbose=verbose)
     _notify(session, pushed.notify, result)
@@ -211,19 +211,14 @@ def _push(
         push_as_dataset_at_end(session, result.folder.path, title, environ=os.environ)
 
 
-@contextmanager
-def _notifying(session: Session, command: str | None) -> Iterator[list[RunFolder]]:
-    """While open, tell `command` of a failure of the run whose folder is put into the list."""
-    started: list[RunFolder] = []
-    try:
-        yield started
-    except Exception:
-        # What was refused before has not run.
-        if command and started:
-            from prime_cli.evals.sharing.notice import notice_of_failure, notify
+def _telling_failure(
+    session: Session, command: str | None
+) -> AbstractContextManager[list[RunFolder]]:
+    if not command:
+        return nullcontext([])
+    from prime_cli.evals.sharing.notice import notice_of_failure, telling_failure
 
-            notify(command, notice_of_failure(started[0]), session.progress)
-        raise
+    return telling_failure(command, notice_of_failure, session.progress)
 
 
 def _notify(session: Session, command: str | None, result: EvalResult) -> None:

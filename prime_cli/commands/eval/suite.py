@@ -70,7 +70,7 @@ def _notify(session: Session, command: str, result: SuiteResult) -> None:
     from prime_cli.evals.sharing.notice import RunNotice, notify
 
     record, path = result.record, str(result.folder.path)
-    notice = RunNotice(record.suite_id, record.status, path, result.leaderboard, "leaderboard")
+    notice = RunNotice(record.suite_id, record.status, path, result.leaderboard, "eval leaderboard")
     notify(command, notice, session.progress)
 
 

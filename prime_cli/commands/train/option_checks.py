@@ -14,7 +14,7 @@ ON_RESUME = frozenset(
     (
         "resume max_hours max_error_rate stall processes nodes address engine_python "
         "max_concurrent max_cost call_timeout score_timeout rollout_timeout env_vars env_file "
-        "secrets sandbox output quiet yes context offline dry_run"
+        "secrets sandbox notify output quiet yes context offline dry_run"
     ).split()
 )
 """The options of a training that may change when it is resumed."""

@@ -38,13 +38,7 @@ from prime_cli.commands.train.prime_rl import (
     split_words,
     train_with_prime_rl,
 )
-from prime_cli.commands.train.saved import (
-    best_lines,
-    evaluation_lines,
-    failure_lines,
-    refill_lines,
-    steps_of,
-)
+from prime_cli.commands.train.saved import EndedTraining, notice_of_training, show_ended
 from prime_cli.core.builtin_models import SMOLLM2
 from prime_cli.core.errors import NotFound, PartialResult, UsageError
 from prime_cli.core.formatting import format_share, pluralize
@@ -55,6 +49,7 @@ from prime_cli.evals.env_check.attack.known import doubts_of
 from prime_cli.evals.planning.locate import LookupContext
 from prime_cli.evals.planning.parsers import given_variables
 from prime_cli.evals.planning.request import EvalRequest
+from prime_cli.evals.sharing.notice import notify, telling_failure
 from prime_cli.models.serving.installation import engine_folder, install, is_installed
 from prime_cli.models.serving.weights import check_weights, fetch_weights, weights_words
 from prime_cli.runs.comparison.compare import require_statistics
@@ -71,11 +66,7 @@ from prime_cli.training.prepare import (
 )
 from prime_cli.training.record import (
     FailedRollouts,
-    Refilled,
     SavedTraining,
-    TrainingFacts,
-    count_failed,
-    count_refilled,
     find_training,
     typed_name,
 )
@@ -114,17 +105,6 @@ class PlannedTraining(msgspec.Struct, frozen=True):
     plan: TrainingPlan
     concurrency: int
     interpreter: str
-
-
-class EndedTraining(msgspec.Struct, frozen=True):
-    """A training that has ended; `best` is the step that scored highest on held-out examples."""
-
-    training: str
-    path: str
-    best: int | None
-    facts: TrainingFacts
-    failed: FailedRollouts
-    refilled: Refilled | None
 
 
 @panel_order(
@@ -171,6 +151,15 @@ def run(
             metavar="FOLDER",
             help="Train with another machine, which began the training in this folder.",
             rich_help_panel="Training",
+        ),
+    ] = None,
+    notify: Annotated[
+        str | None,
+        typer.Option(
+            "--notify",
+            metavar="COMMAND",
+            help="Run this by `sh -c` when the training ends or fails.",
+            rich_help_panel="Results",
         ),
     ] = None,
     dry_run: DryRunOpt = False,
@@ -232,7 +221,8 @@ def run(
         train_with_first(session, led, training, _engine_python)
         return
     first = None if dry_run else first_node(training, nodes, request.output_dir)
-    _train(session, requests, training, file, saved, first, given_options(ctx), dry_run=dry_run)
+    given = given_options(ctx)
+    _train(session, requests, training, file, saved, first, given, command=notify, dry_run=dry_run)
 
 
 def _train(
@@ -244,6 +234,7 @@ def _train(
     first: FirstNode | None,
     given_here: Container[str],
     *,
+    command: str | None,
     dry_run: bool,
 ) -> None:
     if training.eval_examples:
@@ -270,8 +261,11 @@ def _train(
         fetch_weights(python, session.progress, offline=session.config.offline)
     context = session.run_context(given=given.values)
     context = replace(context, environ={**context.environ, **file.wandb})
-    result = train(prepared, python, context, saved)
-    failed = _show(session, result)
+    with telling_failure(command, notice_of_training, session.progress) as started:
+        result = train(prepared, python, context, saved, started.append)
+    failed = show_ended(session, result)
+    if command:
+        notify(command, notice_of_training(result.folder), session.progress)
     if not result.is_finished:
         again = f"prime train --resume {typed_name(result.folder.path, Path.cwd())}"
         exit_if_signalled(session, result.signal, again)
@@ -355,33 +349,6 @@ def _engine_python(
         has_gpu=has_gpu,
         offline=session.config.offline,
     )
-
-
-def _show(session: Session, result: TrainingResult) -> FailedRollouts:
-    facts = result.facts
-    path = relative_path(str(result.folder.path))
-    lines = [("Training", result.folder.run_id), ("Steps", steps_of(facts))]
-    lines += evaluation_lines(facts)
-    failed = count_failed(result.folder, facts.environments)
-    lines += failure_lines(failed)
-    if result.is_whole:
-        lines.append(("Model", f"{path}/model"))
-        if facts.plan.push_to_hub:
-            lines.append(("Pushed", f"https://huggingface.co/{facts.plan.push_to_hub}"))
-    lines += best_lines(result.folder, facts)
-    refilled = count_refilled(result.folder, facts)
-    lines += refill_lines(refilled)
-    lines.append(("Folder", path))
-    record = EndedTraining(
-        training=result.folder.run_id,
-        path=str(result.folder.path),
-        best=facts.best,
-        facts=facts,
-        failed=failed,
-        refilled=refilled,
-    )
-    session.output.show(record, lines=lines)
-    return failed
 
 
 def _require_few_failures(result: TrainingResult, failed: FailedRollouts, limit: float) -> None:

@@ -1,7 +1,7 @@
 """`prime train list`, `show` and `stop`."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
 import typer
@@ -19,7 +19,9 @@ from prime_cli.core.formatting import (
     pluralize,
 )
 from prime_cli.core.paths import storage_errors, write_atomically
+from prime_cli.evals.sharing.notice import RunNotice
 from prime_cli.runs.folder import RunFolder, is_being_written
+from prime_cli.runs.manifest import FAILED
 from prime_cli.runs.saved_run import status_of
 from prime_cli.session import Session
 from prime_cli.training.curves import DRAWN, read_steps, series, sparkline
@@ -41,6 +43,9 @@ from prime_cli.training.record import (
     typed_name,
 )
 from prime_cli.training.trainer_events import METRICS
+
+if TYPE_CHECKING:
+    from prime_cli.training.run import TrainingResult
 
 _WIDEST_CURVE = 48
 _COLUMNS = ("Training", "Environment", "Model", "Steps", "Reward", "Status", "Started", "Path")
@@ -71,6 +76,17 @@ class TrainingDetails(TrainingRow, frozen=True, kw_only=True):
     failed: FailedRollouts
     refilled: Refilled | None
     metrics: list[dict[str, Any]]
+
+
+class EndedTraining(msgspec.Struct, frozen=True):
+    """A training that has ended; `best` is the step that scored highest on held-out examples."""
+
+    training: str
+    path: str
+    best: int | None
+    facts: TrainingFacts
+    failed: FailedRollouts
+    refilled: Refilled | None
 
 
 class TrainingPage(msgspec.Struct, frozen=True):
@@ -137,7 +153,8 @@ def show(
     """
     session = open_session(ctx)
     found = find_training(training, Path.cwd())
-    steps = read_steps(found.folder / METRICS, found.facts.step)
+    record = details_of(found)
+    steps = record.metrics
     lines = [
         ("Training", found.manifest.run_id),
         ("Environment", found.environments),
@@ -145,8 +162,7 @@ def show(
         ("Status", _status(found)),
         ("Steps", steps_of(found.facts)),
     ]
-    failed = count_failed(RunFolder(found.folder), found.facts.environments)
-    ends = _ends(found, failed)
+    ends = _ends(found, record.failed)
     if html is not None:
         _write_page(session, html, training_page(found, steps, [*lines[1:], *ends]), force=force)
         return
@@ -158,15 +174,59 @@ def show(
             curve = sparkline(values, _WIDEST_CURVE)
             lines.append((name, f"{format_number(values[0])} {curve} {format_number(values[-1])}"))
     lines += best_lines(RunFolder(found.folder), found.facts)
-    refilled = count_refilled(RunFolder(found.folder), found.facts)
-    lines += refill_lines(refilled)
+    lines += refill_lines(record.refilled)
     checkpoint = last_checkpoint(RunFolder(found.folder))
     if checkpoint is not None:
         lines.append(("Checkpoint", relative_path(str(checkpoint[1]))))
-    record = TrainingDetails(
-        **asdict(_record(found)), failed=failed, refilled=refilled, metrics=steps
-    )
     session.output.show(record, lines=[*lines, *ends])
+
+
+def details_of(found: SavedTraining) -> TrainingDetails:
+    """All that is known of a training."""
+    folder = RunFolder(found.folder)
+    return TrainingDetails(
+        **asdict(_record(found)),
+        failed=count_failed(folder, found.facts.environments),
+        refilled=count_refilled(folder, found.facts),
+        metrics=read_steps(found.folder / METRICS, found.facts.step),
+    )
+
+
+def notice_of_training(folder: RunFolder) -> RunNotice:
+    """With what `prime train show` prints, or null before there is anything."""
+    found, status = None, FAILED
+    if folder.manifest.exists():
+        found = details_of(find_training(str(folder.path), Path.cwd()))
+        status = found.status
+    return RunNotice(folder.run_id, status, str(folder.path), found, "train show")
+
+
+def show_ended(session: Session, result: "TrainingResult") -> FailedRollouts:
+    """Print what a training has come to; returns the rollouts that failed."""
+    facts = result.facts
+    path = relative_path(str(result.folder.path))
+    lines = [("Training", result.folder.run_id), ("Steps", steps_of(facts))]
+    lines += evaluation_lines(facts)
+    failed = count_failed(result.folder, facts.environments)
+    lines += failure_lines(failed)
+    if result.is_whole:
+        lines.append(("Model", f"{path}/model"))
+        if facts.plan.push_to_hub:
+            lines.append(("Pushed", f"https://huggingface.co/{facts.plan.push_to_hub}"))
+    lines += best_lines(result.folder, facts)
+    refilled = count_refilled(result.folder, facts)
+    lines += refill_lines(refilled)
+    lines.append(("Folder", path))
+    record = EndedTraining(
+        training=result.folder.run_id,
+        path=str(result.folder.path),
+        best=facts.best,
+        facts=facts,
+        failed=failed,
+        refilled=refilled,
+    )
+    session.output.show(record, lines=lines)
+    return failed
 
 
 def _ends(found: SavedTraining, failed: FailedRollouts) -> list[tuple[str, str]]:

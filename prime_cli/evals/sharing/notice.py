@@ -1,5 +1,7 @@
 """The command of `--notify`, which learns that a run has ended."""
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -20,14 +22,14 @@ SECONDS = 30.0
 class RunNotice(msgspec.Struct, frozen=True):
     """What the command is told: variables, and `summary` as JSON on stdin.
 
-    `path` is the folder, `show` the subcommand of `prime eval` that prints the summary too.
+    `path` is the folder, `show` the command of prime that prints the summary too.
     """
 
     run_id: str
     status: str
     path: str
     summary: Any
-    show: str = "show"
+    show: str = "eval show"
 
     def variables(self) -> dict[str, str]:
         """By name."""
@@ -70,5 +72,20 @@ def notify(
         problem = f"ended with exit code {done.code}" + (f": {last}" if last else "")
     progress.warn(
         f"The command of `--notify` {problem}",
-        hint=f"try it by hand: `prime eval {notice.show} {notice.run_id} --output json | COMMAND`",
+        hint=f"try it by hand: `prime {notice.show} {notice.run_id} --output json | COMMAND`",
     )
+
+
+@contextmanager
+def telling_failure(
+    command: str | None, notice: Callable[[RunFolder], RunNotice], progress: Progress
+) -> Iterator[list[RunFolder]]:
+    """While open, tell `command` of a failure of the run whose folder is put into the list."""
+    started: list[RunFolder] = []
+    try:
+        yield started
+    except Exception:
+        # What was refused before has not run.
+        if command and started:
+            notify(command, notice(started[0]), progress)
+        raise

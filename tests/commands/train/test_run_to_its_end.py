@@ -60,7 +60,8 @@ def train(prime: Prime, tmp_path: Path, source: str, *words: str) -> Result:
 def test_the_cap_of_its_judges_stops_a_training_and_a_higher_one_continues_it(
     prime: Prime, tmp_path: Path
 ) -> None:
-    without_data = train(prime, tmp_path, JUDGED)
+    tell = ("--notify", 'cat > told.json; echo "$PRIME_RUN_STATUS" >> told')
+    without_data = train(prime, tmp_path, JUDGED, *tell)
     assert without_data.code == 2, without_data.err
     assert "`--split eval`" in without_data.err
     for folder in (tmp_path / "outputs" / "train").glob("*/*"):
@@ -72,7 +73,7 @@ def test_the_cap_of_its_judges_stops_a_training_and_a_higher_one_continues_it(
         registry.write_text(JUDGE.format(url=judge.url), encoding="utf-8")
         # A call costs 10 cents, and a step has 8 of them.
         limits = ("--split", "eval", "-e", str(registry), "--max-cost", "2")
-        capped = train(prime, tmp_path, JUDGED, *limits)
+        capped = train(prime, tmp_path, JUDGED, *limits, *tell)
         assert capped.code == 3, capped.err
         assert "The cap of $2.00 is reached" in capped.err
         (folder,) = (tmp_path / "outputs" / "train").glob("*/*")
@@ -80,9 +81,13 @@ def test_the_cap_of_its_judges_stops_a_training_and_a_higher_one_continues_it(
         assert "the last checkpoint is" in capped.err
         asked = len(judge.requests)
         assert 20 <= asked < 6 * 8
-        done = prime("train", "--resume", folder.name, "--max-cost", "50", cwd=tmp_path)
+        more = ("--resume", folder.name, "--max-cost", "50")
+        done = prime("train", *more, *tell, cwd=tmp_path)
     assert done.code == 0, done.err
     assert "6 of 6" in done.out
+    assert (tmp_path / "told").read_text("utf-8").split() == ["failed", "capped", "finished"]
+    shown = prime("train", "show", folder.name, "-o", "json", cwd=tmp_path).ok().json
+    assert json.loads((tmp_path / "told.json").read_text("utf-8")) == shown
     assert asked < len(judge.requests)
 
 
