@@ -48,10 +48,11 @@ class Point(NamedTuple):
 
 
 class Curve(NamedTuple):
-    """A line through points, which are in the order of `x`."""
+    """Points in the order of `x`: on a line with a band, or each for itself with a whisker."""
 
     name: str
     points: Sequence[Point]
+    is_line: bool = True
 
 
 class Dot(NamedTuple):
@@ -106,7 +107,7 @@ def draw_curves(
 
     With `names`, each `x` is the place of one of them, which stands instead of a number.
     """
-    whole = [Curve(each.name, _drawn(each.points)) for each in curves]
+    whole = [each._replace(points=_drawn(each.points)) for each in curves]
     whole = [each for each in whole if each.points]
     if not whole:
         return _empty(title)
@@ -123,7 +124,7 @@ def draw_curves(
         for p in each.points
     ]
     table = _table(("Curve", x, y or "Value", "Low", "High"), rows)
-    legend = _legend([each.name for each in known]) if len(known) > 1 else ""
+    legend = _legend(known) if len(known) > 1 else ""
     return _figure(title, _endings(whole, title), body, table, legend, _averages(whole, listed))
 
 
@@ -208,6 +209,8 @@ def _bar(plot: Plot, bar: _Bar) -> str:
 
 def _curve(plot: Plot, curve: Curve, number: int) -> str:
     kind = f"c{number % COLOURS}"
+    if not curve.is_line:
+        return "".join(_mark(plot, point, curve.name, kind) for point in curve.points)
     line = " ".join(plot.place(p.x, p.y) for p in curve.points)
     name = escape(curve.name)
     if len(curve.points) == 1:
@@ -215,6 +218,18 @@ def _curve(plot: Plot, curve: Curve, number: int) -> str:
     return (
         _band(plot, curve.points, kind)
         + f'<polyline class="line {kind}" points="{line}"><title>{name}</title></polyline>'
+    )
+
+
+def _mark(plot: Plot, point: Point, name: str, kind: str) -> str:
+    """A point that says what it is, with a whisker where it has an interval."""
+    words = f"{name}: {format_number(point.y)} at {format_number(point.x)}"
+    if point.low is not None and point.high is not None:
+        words += f" ({format_number(point.low)} to {format_number(point.high)})"
+    return (
+        _band(plot, [point], kind)
+        + f'<circle class="{kind}" cx="{plot.left(point.x):.1f}" cy="{plot.down(point.y):.1f}" '
+        f'r="4.5"><title>{escape(words)}</title></circle>'
     )
 
 
@@ -226,7 +241,7 @@ def _band(plot: Plot, points: Sequence[Point], kind: str) -> str:
     above = [plot.place(x, high) for x, _, high in known]
     below = [plot.place(x, low) for x, low, _ in reversed(known)]
     if len(known) == 1:
-        return f'<polyline class="line {kind}" points="{above[0]} {below[0]}"/>'
+        return f'<polyline class="line whisker {kind}" points="{above[0]} {below[0]}"/>'
     return f'<polygon class="band {kind}" points="{" ".join((*above, *below))}"/>'
 
 
@@ -247,7 +262,7 @@ def _drawn(points: Sequence[Point]) -> list[Point]:
 
 def _averaged(curves: Sequence[Curve], most: int) -> list[Curve]:
     """The curves with at most so many points each."""
-    return [Curve(each.name, _fewer(each.points, most)) for each in curves]
+    return [each._replace(points=_fewer(each.points, most)) for each in curves]
 
 
 def _fewer(points: Sequence[Point], most: int) -> Sequence[Point]:
@@ -309,13 +324,19 @@ def _cells(row: Sequence[str], columns: Sequence[int]) -> Iterator[str]:
     return (f"<td>{escape(row[column])}</td>" for column in columns)
 
 
-def _legend(names: Sequence[str]) -> str:
+def _legend(curves: Sequence[Curve]) -> str:
     items = "".join(
         f'<li><svg viewBox="0 0 24 8" aria-hidden="true">'
-        f'<polyline class="line c{number % COLOURS}" points="0,4 24,4"/></svg>{escape(name)}</li>'
-        for number, name in enumerate(names)
+        f"{_sample(each, f'c{number % COLOURS}')}</svg>{escape(each.name)}</li>"
+        for number, each in enumerate(curves)
     )
     return f'<ul class="legend">{items}</ul>'
+
+
+def _sample(curve: Curve, kind: str) -> str:
+    if curve.is_line:
+        return f'<polyline class="line {kind}" points="0,4 24,4"/>'
+    return f'<circle class="{kind}" cx="12" cy="4" r="4"/>'
 
 
 def _empty(title: str) -> str:

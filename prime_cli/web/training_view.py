@@ -4,15 +4,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 from prime_cli.core.errors import NotFound, PrimeError
 from prime_cli.core.formatting import format_interval, format_number, format_p
 from prime_cli.evals.viewer.filters import step_of
-from prime_cli.pages.charts import Curve, Point, draw_curves
+from prime_cli.pages.charts import Point
 from prime_cli.pages.paging import Room, Window, parse_cursor
 from prime_cli.pages.runs import (
-    LONGEST_LABEL,
     LONGEST_NOTE,
     Fact,
     Link,
@@ -27,7 +26,8 @@ from prime_cli.runs.manifest import FINISHED
 from prime_cli.runs.rows import Row
 from prime_cli.runs.statistics.intervals import Interval, precision
 from prime_cli.runs.transcript import message_blocks
-from prime_cli.training.curves import read_steps, throughput
+from prime_cli.training.curves import read_steps
+from prime_cli.training.page import draw_training
 from prime_cli.training.record import (
     Evaluation,
     TrainingFacts,
@@ -35,7 +35,7 @@ from prime_cli.training.record import (
     facts_in,
     folders_of,
 )
-from prime_cli.training.trainer_events import METRICS, NAMES
+from prime_cli.training.trainer_events import METRICS
 from prime_cli.web.library import Library
 from prime_cli.web.opened import LocalRun
 from prime_cli.web.run_view import end_of, run_path, training_path
@@ -44,27 +44,10 @@ T = TypeVar("T")
 
 _SAMPLES = 24
 _SHOWN = 200
-_CHARTS = Room(row_bytes=0, bytes=90_000)
+_CHARTS = Room(row_bytes=0, bytes=45_000)
+"""Beside the chart of rewards and the at most five signs, which a page always has."""
 _LISTS = Room(row_bytes=250, bytes=12_000)
 _LINKS = Room(bytes=5_000)
-_MOST_CURVES = 12
-"""Of one chart: those in training and on held-out examples, for each environment."""
-_TITLES = {
-    "reward": "Mean reward",
-    "reward_std": "Standard deviation of the reward",
-    "no_spread": "Groups whose rewards are all equal",
-    "tokens_own": "Tokens sampled",
-    "tokens_env": "Tokens of prompts and tools",
-    "length": "Tokens of an answer",
-    "kl": "KL divergence",
-    "grad_norm": "Norm of the gradient",
-    "lr": "Learning rate",
-    "version_lag": "Age of the weights, in updates",
-    "logprob_gap": "Gap of the log-probabilities",
-    "memory_mb": "Memory in MB",
-    "seconds": "Seconds a step",
-}
-_THROUGHPUT = "throughput"
 
 
 class EvaluationLine(NamedTuple):
@@ -99,7 +82,9 @@ class TrainingView:
     command: str
     facts: Sequence[Fact]
     parameters: Sequence[Fact]
-    charts: Window[Html]
+    reward: Html
+    signs: Sequence[Html]
+    metrics: Window[Html]
     evaluations: Window[EvaluationLine]
     samples: Window[RolloutLine]
     links: Window[Link]
@@ -130,6 +115,7 @@ def view_training(
     folders = [(run.path / each.path).resolve() for each in facts.evaluations]
     found = zip(facts.evaluations, folders, library.names_of(folders), strict=True)
     points = [_Evaluated(each, library, folder, name) for each, folder, name in found]
+    charts = draw_training(steps, _by_environment(points))
     path = training_path(name)
 
     def some(room: Room, part: str, rows: Sequence[T]) -> Window[T]:
@@ -145,7 +131,9 @@ def view_training(
         parameters=list(some_facts(iter((("Folder", str(run.path)), *facts.plan.lines())))),
         note=shorten(end_of(run), LONGEST_NOTE),
         verdict=facts.verdict.sentence if facts.verdict is not None else "",
-        charts=some(_CHARTS, "curves", list(_charts(steps, points))),
+        reward=Html(charts.reward),
+        signs=[*map(Html, charts.signs)],
+        metrics=some(_CHARTS, "metrics", [*map(Html, charts.others)]),
         evaluations=some(_LISTS, "evaluations", [each.line() for each in points]),
         samples=some(_LISTS, "samples", list(_samples(run, name))),
         links=some(_LINKS, "links", list(_links(library, run, facts, name))),
@@ -197,6 +185,15 @@ class _Evaluated:
         return Point(self.each.step, reward, interval.low, interval.high)
 
 
+def _by_environment(found: Sequence[_Evaluated]) -> dict[str, list[Point]]:
+    points: dict[str, list[Point]] = {}
+    for each in found:
+        point = each.point()
+        if point is not None:
+            points.setdefault(each.each.environment or "", []).append(point)
+    return points
+
+
 def _facts(run: LocalRun, facts: TrainingFacts) -> Iterator[Fact]:
     yield Fact("Steps", f"{facts.step} of {facts.plan.steps}")
     yield Fact("Rollouts", f"{len(run.index):,}")
@@ -214,61 +211,6 @@ def _verdict_facts(verdict: Verdict) -> Iterator[Fact]:
     yield Fact("Trained", format_number(verdict.after))
     yield Fact("Difference", verdict.difference_words)
     yield Fact("p", format_p(verdict.p))
-
-
-def _charts(steps: Sequence[Mapping[str, Any]], points: Sequence[_Evaluated]) -> Iterator[Html]:
-    """Evaluations with the reward in training; then each metric that changes."""
-    tested: dict[str, list[Point]] = {"held out": []}
-    trained = {"in training": _points(steps, "reward")}
-    for each in points:
-        where = f", {each.each.environment}" if each.each.environment else ""
-        point = each.point()
-        if point is not None:
-            tested.setdefault(f"held out{where}", []).append(point)
-    for step in steps:
-        for name, reward in (step.get("rewards") or {}).items():
-            if reward is not None:
-                point = Point(float(step["step"]), float(reward))
-                trained.setdefault(f"in training, {name}", []).append(point)
-    both = [
-        Curve(shorten(name, LONGEST_LABEL), found)
-        for name, found in (trained | tested).items()
-        if found
-    ]
-    if both:
-        title = _TITLES["reward"]
-        if len(both) > _MOST_CURVES:
-            title += f" (the first {_MOST_CURVES} of {len(both)} curves)"
-        yield Html(draw_curves(both[:_MOST_CURVES], title, "Step", "Reward"))
-    for name in (*NAMES, _THROUGHPUT, *_others(steps)):
-        line = _points(steps, name)
-        if name != "reward" and len({point.y for point in line}) > 1:
-            named = _TITLES.get(name) or name.replace("_", " ").capitalize()
-            title = shorten(named, LONGEST_LABEL)
-            yield Html(draw_curves([Curve(title, line)], title))
-
-
-def _points(steps: Sequence[Mapping[str, Any]], name: str) -> list[Point]:
-    found = []
-    for step in steps:
-        value = _value(step, name)
-        if isinstance(value, int | float):
-            found.append(Point(float(step["step"]), float(value)))
-    return found
-
-
-def _value(step: Mapping[str, Any], name: str) -> Any:
-    if name == _THROUGHPUT:
-        return throughput(step)
-    extra = step.get("extra")
-    return step.get(name, extra.get(name) if isinstance(extra, dict) else None)
-
-
-def _others(steps: Sequence[Mapping[str, Any]]) -> list[str]:
-    """What a trainer reports besides."""
-    extras = (step.get("extra") for step in steps)
-    names = {name for extra in extras if isinstance(extra, dict) for name in extra}
-    return sorted(names - {*NAMES})
 
 
 def _samples(run: LocalRun, name: str) -> Iterator[RolloutLine]:

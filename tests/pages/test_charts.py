@@ -127,6 +127,17 @@ def test_axes_have_names() -> None:
     assert labels(parse(drawn["Score"]), "end")[-1] == "Cost in $"
 
 
+def test_evaluations_are_points_with_whiskers_and_say_their_values() -> None:
+    tested = Curve("held out", [Point(0, 0.5, 0.4, 0.6), Point(8, 0.7)], is_line=False)
+    figure = parse(
+        draw_curves([Curve("in training", [Point(0, 0), Point(8, 1)]), tested], "Reward")
+    )
+
+    said = [each.findtext("title") for each in figure.findall(".//circle")]
+    assert said == ["held out: 0.5 at 0 (0.4 to 0.6)", "held out: 0.7 at 8", None]
+    assert len(figure.findall(".//polyline[@class='line whisker c1']")) == 1
+
+
 @given(st.lists(st.builds(Dot, st.floats(0, 1e9), st.floats(0, 1e9), NAMES, st.none()), min_size=1))
 @example([Dot(0, 0.5, "large"), Dot(0, 0.6, "small")])
 def test_no_axis_goes_below_0_for_what_does_not(dots: list[Dot]) -> None:
@@ -137,7 +148,7 @@ def test_no_axis_goes_below_0_for_what_does_not(dots: list[Dot]) -> None:
 
 
 POINTS = st.builds(Point, NUMBERS, NUMBERS, st.none() | NUMBERS, st.none() | NUMBERS)
-CURVES = st.lists(st.builds(Curve, NAMES, st.lists(POINTS, max_size=20)), max_size=8)
+CURVES = st.lists(st.builds(Curve, NAMES, st.lists(POINTS, max_size=20), st.booleans()), max_size=8)
 
 
 @given(CURVES, NAMES)

@@ -40,9 +40,9 @@ def _page(prime: Prime, trained: Trained, *words: str) -> str:
 def test_a_training_is_drawn_in_one_file(prime: Prime, talker: Interpreter, tmp_path: Path) -> None:
     trained = train_scripted(talker, tmp_path, steps=4, eval_examples=4)
     page = _page(prime, trained)
-    assert "Reward: of the rollouts trained on" in page
-    assert "of held-out examples ends at 1" in page
-    assert "Loss: loss ends at 0.25" in page
+    assert "Mean reward: in training ends at" in page
+    assert "held out ends at 1" in page
+    assert "Loss: ends at 0.25" in page
     assert "the last 4 of 24 examples" in page
     again = prime("train", "show", str(trained.folder), "--html", str(trained.folder / "page.html"))
     assert again.code == 7

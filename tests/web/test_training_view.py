@@ -22,7 +22,7 @@ def test_a_training_shows_its_curves_evaluations_rollouts_and_verdict(
     assert "Loss: ends at 0.333" in page
     assert "Tokens of an answer: ends at 42" in page
     assert "Clip fraction: ends at 0.2" in page
-    assert "Throughput: ends at 12.5" in page
+    assert "Tokens sampled a second: ends at 12.5" in page
     assert f'href="/runs/{tested.run_id}"' in page
     assert "none" in page
     assert f"/runs/{saved.run_id}/rollouts/3.0" in page
