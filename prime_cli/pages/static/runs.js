@@ -22,6 +22,7 @@
     for (const each of all("details")) each.open = open.has(chartOf(each));
     for (const each of all("input")) each.checked = ticked.has(sign(each));
     watchTables(part);
+    watchCharts(part);
     for (const each of all(".table")) [each.scrollLeft, each.scrollTop] = places.get(sign(each)) ?? [0, 0];
     if (focused) all("a, input, button, summary, .table").find((each) => sign(each) === focused)?.focus({ preventScroll: true });
   };
