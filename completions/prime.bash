@@ -127,6 +127,7 @@ _prime_step() {
     'prime eval ctl drain') at='prime eval ctl drain' ;;
     'prime eval ctl cancel') at='prime eval ctl cancel' ;;
     'prime eval ctl retry') at='prime eval ctl retry' ;;
+    'prime judge label') at='prime judge label' ;;
     'prime judge calibrate') at='prime judge calibrate' ;;
     'prime train run') at='prime train run' ;;
     'prime train list') at='prime train list' ;;
@@ -653,6 +654,8 @@ _prime_offers() {
     'prime eval logs --context') offers='local prime @contexts' ;;
     'prime eval delete --output'|'prime eval delete -o') offers='table plain json jsonl' ;;
     'prime eval delete --context') offers='local prime @contexts' ;;
+    'prime judge label --as') offers='' ;;
+    'prime judge label --port') offers='' ;;
     'prime judge calibrate --metric') offers='' ;;
     'prime judge calibrate --threshold') offers='' ;;
     'prime judge calibrate --output'|'prime judge calibrate -o') offers='table plain json jsonl' ;;
@@ -1351,6 +1354,7 @@ _prime_offers() {
     'prime eval samples 0') offers='@evaluations' ;;
     'prime eval logs 0') offers='@runs @folders @evaluations' ;;
     'prime eval delete 0') offers='@evaluations' ;;
+    'prime judge label 0') offers='@runs @folders' ;;
     'prime judge calibrate 0') offers='@runs @folders' ;;
     'prime judge calibrate 1') offers='@files' ;;
     'prime train 0') offers='starter/alphabet-sort starter/calculator starter/reverse-text starter/sort-names starter/word-ladder @environments @projects @files' ;;
@@ -1529,7 +1533,8 @@ _prime_words() {
     'prime eval samples') words='' options='--num -n --page -p --errors --above --below --search -s --output -o --quiet -q --context --offline -h --help' ;;
     'prime eval logs') words='' options='--tail -n --output -o --quiet -q --context --offline -h --help' ;;
     'prime eval delete') words='' options='--yes -y --force -f --output -o --quiet -q --context --offline -h --help' ;;
-    'prime judge') words='calibrate' options='-h --help' ;;
+    'prime judge') words='label calibrate' options='-h --help' ;;
+    'prime judge label') words='' options='--as --port --no-browser --quiet -q -h --help' ;;
     'prime judge calibrate') words='' options='--metric --threshold --output -o --quiet -q -h --help' ;;
     'prime train') words='run list show stop' options='--model -m --num-examples --num-tasks -n --rollouts-per-example -r --group --max-tokens -t --temperature -T --sampling-args -S --max-concurrent --max-concurrent-requests -c --max-retries --max-cost --call-timeout --score-timeout --rollout-timeout --timeout --endpoints-path -e --env-args -a --extra-env-kwargs -x --examples --env-var --env-file --secrets --split --independent-scoring -i --verifiers --python --with --sandbox --allow-net --only-gateway --hub --output-dir --steps --batch --lr --lr-schedule --warmup --lora --sft --data --lora-alpha --lora-targets --refill --from-run --solved --seed --save-every --keep-checkpoints --processes --nodes --nnodes --address --max-hours --eval-every --eval-examples --eval-rollouts --max-error-rate --probe --no-probe --stall --engine --engine-python --vllm --no-vllm --engine-dir --set --report --push-to-hub --trust-remote-code --resume --join --notify --dry-run --output -o --yes -y --quiet -q --context --offline --all -h --help' ;;
     'prime train run') words='' options='--model -m --num-examples --num-tasks -n --rollouts-per-example -r --group --max-tokens -t --temperature -T --sampling-args -S --max-concurrent --max-concurrent-requests -c --max-retries --max-cost --call-timeout --score-timeout --rollout-timeout --timeout --endpoints-path -e --env-args -a --extra-env-kwargs -x --examples --env-var --env-file --secrets --split --independent-scoring -i --verifiers --python --with --sandbox --allow-net --only-gateway --hub --output-dir --steps --batch --lr --lr-schedule --warmup --lora --sft --data --lora-alpha --lora-targets --refill --from-run --solved --seed --save-every --keep-checkpoints --processes --nodes --nnodes --address --max-hours --eval-every --eval-examples --eval-rollouts --max-error-rate --probe --no-probe --stall --engine --engine-python --vllm --no-vllm --engine-dir --set --report --push-to-hub --trust-remote-code --resume --join --notify --dry-run --output -o --yes -y --quiet -q --context --offline --all -h --help' ;;

@@ -13,6 +13,7 @@ from prime_cli.core.errors import NotFound, PrimeError
 from prime_cli.core.installation import require
 from prime_cli.core.refs import EnvRef
 from prime_cli.runs.listing import HERE, RunRoots, find_run
+from prime_cli.runs.saved_run import SavedRun
 from prime_cli.session import Session
 
 if TYPE_CHECKING:
@@ -87,6 +88,20 @@ def view_runs(
     elif names:
         path = "/compare?" + urlencode([("run", each) for each in names])
     serve(session, library, path, port, browser=browser)
+
+
+def open_labelling(
+    session: Session, run: SavedRun, person: str, port: int, *, browser: bool
+) -> None:
+    """`prime judge label`: the page on which `person` labels a run's rollouts."""
+    _require_pages()
+    from prime_cli.web.labelling import labels_path, require_labels
+    from prime_cli.web.library import Library
+
+    require_labels(run)
+    library = Library(Path.cwd(), HERE, [run.folder.path])
+    (name,) = library.names_of(library.also)
+    serve(session, library, labels_path(name, person), port, browser=browser)
 
 
 def serve(session: Session, library: "Library", path: str, port: int, *, browser: bool) -> None:

@@ -149,6 +149,7 @@ class RunView:
     `path` is its address, and `columns` are those of `grid`, from 0. `found` says how many rollouts
     the filter matched; `has_steps` that they are of a training. `stream` is the address of
     server-sent events while the run goes on, which its `reins` steer where that is possible.
+    `trust` says how far the judges of its rewards can be trusted.
     """
 
     path: str
@@ -173,6 +174,7 @@ class RunView:
     stream: str | None = None
     others: Sequence[Link] = ()
     reins: Reins | None = None
+    trust: Sequence[str] = ()
 
 
 def download_links(path: str) -> list[Link]:

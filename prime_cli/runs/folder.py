@@ -82,6 +82,11 @@ class RunFolder:
         return self.path / "saved.jsonl"
 
     @property
+    def labels(self) -> Path:
+        """What people said of the rollouts."""
+        return self.path / "labels.jsonl"
+
+    @property
     def lock(self) -> Path:
         return self.path / ".lock"
 

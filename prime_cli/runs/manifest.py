@@ -16,7 +16,7 @@ from prime_cli.runs.rows import SCHEMA, AskedAgain, SpentBy
 from prime_cli.runs.scrubber import Scrubber
 from prime_cli.runs.spending import ServedModel
 from prime_cli.runs.summary import Counts, Reward
-from prime_cli.runtime.protocol import AgentInfo
+from prime_cli.runtime.protocol import AgentInfo, JudgeInfo
 
 MOST_WARNINGS = 10
 """Warnings of an environment that are said and kept."""
@@ -79,15 +79,15 @@ class RunManifest(msgspec.Struct, frozen=True, kw_only=True):
 
     `fingerprint` is the digest of the examples, `planned` the number of rollouts; both are known
     once the environment has loaded, as is what plays the `agents` of a v1 environment, described by
-    `harness`; `counts`, `reward` and `asked_again` (the rollouts whose model was asked more than
-    once) once the run has ended. `usage` is the total spent: the sum of the journal's lines and of
-    `unjournaled`, by role and model. `prices` are those of the last session, `connections` the
-    hosts that the environment connected to besides the gateway, `withheld` the variables it
-    requested in vain, `warned` what its own code warned of. `rerun_of` and `rescored_of` name the
-    run or evaluation that this one repeats, `parts` the runs that it was merged from. `labels` are
-    tags, a note and the commit; `changes` were made while it ran; `served` counts
-    who answered, in sessions that recorded their end. `training` is what a training adds, for
-    `prime_cli.training`.
+    `harness`, and the `judges` that an environment declares; `counts`, `reward` and `asked_again`
+    (the rollouts whose model was asked more than once) once the run has ended. `usage` is the total
+    spent: the sum of the journal's lines and of `unjournaled`, by role and model. `prices` are
+    those of the last session, `connections` the hosts that the environment connected to besides the
+    gateway, `withheld` the variables it requested in vain, `warned` what its own code warned of.
+    `rerun_of` and `rescored_of` name the run or evaluation that this one repeats, `parts` the runs
+    that it was merged from. `labels` are tags, a note and the commit; `changes` were made while it
+    ran; `served` counts who answered, in sessions that recorded their end. `training` is what a
+    training adds, for `prime_cli.training`.
     """
 
     schema: int = SCHEMA
@@ -103,6 +103,7 @@ class RunManifest(msgspec.Struct, frozen=True, kw_only=True):
     unit: str | None = None
     harness: str | None = None
     agents: tuple[AgentInfo, ...] = ()
+    judges: tuple[JudgeInfo, ...] = ()
     interpreter: InterpreterFacts | None = None
     counts: Counts | None = None
     reward: Reward | None = None

@@ -15,6 +15,7 @@ from prime_cli.core.archive.imports import absent_import, missing_import_hint
 from prime_cli.core.errors import NotFound, PartialResult
 from prime_cli.core.formatting import format_share, pluralize
 from prime_cli.core.paths import storage_errors
+from prime_cli.models.prices import Charges
 from prime_cli.runs.access_requests import allow_hint, refused, uncounted
 from prime_cli.runs.folder import RunFolder, is_being_written, read_journal
 from prime_cli.runs.manifest import FINISHED, RUNNING, STOPPED, RunManifest, load_manifest
@@ -98,6 +99,10 @@ class SavedRun:
             spending.add(totals.spending.charges())
             manifest = replace(manifest, usage=spending.record(), status=self.status)
         return summary_of(self.folder, manifest, totals.tally, reducers)
+
+    def charges(self) -> Charges:
+        """What each role and model used, of all rows."""
+        return self._totals().spending.charges()
 
     def _totals(self) -> "RowTotals":
         totals = RowTotals(self)

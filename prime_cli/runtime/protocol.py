@@ -197,6 +197,14 @@ class AgentInfo(msgspec.Struct, kw_only=True):
     runs_commands: bool = False
 
 
+class JudgeInfo(msgspec.Struct, frozen=True, kw_only=True):
+    """A judge that an environment declares: its model, and digests of its prompt and sampling."""
+
+    model: str
+    prompt: str
+    sampling: str
+
+
 class Start(msgspec.Struct, tag_field="t", tag="start", kw_only=True):
     """The environment is loaded and rollouts begin.
 
@@ -208,7 +216,8 @@ class Start(msgspec.Struct, tag_field="t", tag="start", kw_only=True):
     the examples in order, None where they count from 0. `said` are choices that the worker made.
     `has_eval` is whether an environment that trains has other data for evaluation; None where that
     is unknown. `max_turns` are the most of a rollout; None where that is unlimited or unknown.
-    `rules` are the file and line of reward functions, sent with `weights`.
+    `rules` are the file and line of reward functions, sent with `weights`. `judges` are those that
+    the environment declares.
     """
 
     examples: int
@@ -229,6 +238,7 @@ class Start(msgspec.Struct, tag_field="t", tag="start", kw_only=True):
     has_eval: bool | None = None
     max_turns: int | None = None
     rules: dict[str, tuple[str, int]] = {}
+    judges: list[JudgeInfo] = []
 
 
 class Survey(msgspec.Struct, tag_field="t", tag="survey", kw_only=True):

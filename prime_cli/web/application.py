@@ -19,14 +19,16 @@ from starlette.routing import Mount, Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from prime_cli.core.errors import NotAllowed, NotFound, PrimeError
+from prime_cli.evals.gate.labels import check_person
 from prime_cli.hub.routes.requests import read_fields
 from prime_cli.pages.assets import ASSET_HEADERS, PAGE_HEADERS, TEXT_HEADERS, find_asset
 from prime_cli.pages.comparison import render_comparison, render_sides
 from prime_cli.pages.events import EVENT_HEADERS, FIRST_EVENT, STILL_THERE, event, known_count
+from prime_cli.pages.labels import render_label, render_people
 from prime_cli.pages.links import COMPARISON, page_number
 from prime_cli.pages.paging import find_cursor, parse_cursor
 from prime_cli.pages.rollout import part_of, render_rollout, tokens_page
-from prime_cli.pages.runs import RunFilter, render_run
+from prime_cli.pages.runs import Link, RunFilter, render_run
 from prime_cli.pages.templates import (
     Frame,
     NavigationLink,
@@ -40,6 +42,7 @@ from prime_cli.runs.saved_run import SavedRun
 from prime_cli.runs.transcript import parse_position
 from prime_cli.runs.vf_eval_writer import official_row
 from prime_cli.web.comparison import view_comparison, view_sides
+from prime_cli.web.labelling import give_label, labels_path, next_label, view_label, view_people
 from prime_cli.web.library import Library
 from prime_cli.web.opened import FollowedRun, LocalRun
 from prime_cli.web.reins import reins_of, steer
@@ -50,7 +53,7 @@ from prime_cli.web.rollout_view import (
     view_local_rollout,
 )
 from prime_cli.web.run_list import EVENTS, render_runs, view_runs, watch_list
-from prime_cli.web.run_view import view_run
+from prime_cli.web.run_view import trust_in, view_run
 from prime_cli.web.training_view import render_training, view_training
 from prime_cli.wire.problems import status_of
 
@@ -78,6 +81,11 @@ def create_application(library: Library, hub: ASGIApp) -> Starlette:
         Route("/runs/{name}/rollouts/{position}", _rollout),
         Route("/runs/{name}/rollouts/{position}/tokens", _tokens),
         Route("/runs/{name}/rollouts/{position}/text", _part),
+        Route("/runs/{name}/labels", _people),
+        Route("/runs/{name}/labels/{person}", _next_label),
+        Route("/runs/{name}/labels/{person}/{position}", _label),
+        Route("/runs/{name}/labels/{person}/{position}", _give_label, methods=["POST"]),
+        Route("/runs/{name}/labels/{person}/{position}/text", _part),
         Route("/trainings/{name}", _training),
         Route("/trainings/{name}", _steer_training, methods=["POST"]),
         Route("/trainings/{name}/events", _events),
@@ -155,7 +163,10 @@ def _run(request: Request, problem: PrimeError | None = None) -> Response:
     run = _followed(request).measured()
     view = view_run(run, name, RunFilter.read(given), page_number(given), given)
     reins = reins_of(run, request.app.state.form_token)
-    return _steered(request, render_run(replace(view, reins=reins)), problem)
+    trust = trust_in(run, _library(request).cwd)
+    others = [Link("Label rollouts", labels_path(name))] if trust else []
+    view = replace(view, reins=reins, trust=trust, others=others)
+    return _steered(request, render_run(view), problem)
 
 
 def _rollout(request: Request) -> Response:
@@ -234,6 +245,17 @@ async def _steer(
     request: Request, show: Callable[[Request, PrimeError | None], Response]
 ) -> Response:
     """Do what the form says and lead back to its page, or show why that was refused there."""
+    form = await _own_form(request)
+    run = await to_thread.run_sync(_found, request)
+    try:
+        await to_thread.run_sync(steer, run, form)
+    except PrimeError as error:
+        return await to_thread.run_sync(show, request, error)
+    return _lead(request.url.path)
+
+
+async def _own_form(request: Request) -> dict[str, str]:
+    """The fields of a form of these pages; raises NotAllowed for another one."""
     form = await read_fields(request)
     given = form.pop(FORM_FIELD, "").encode("utf-8", "replace")
     if not secrets.compare_digest(given, request.app.state.form_token.encode()):
@@ -241,12 +263,11 @@ async def _steer(
             "This form was not made by these pages, or is too old",
             hint="load the page again, and send the form once more",
         )
-    run = await to_thread.run_sync(_found, request)
-    try:
-        await to_thread.run_sync(steer, run, form)
-    except PrimeError as error:
-        return await to_thread.run_sync(show, request, error)
-    return RedirectResponse(request.url.path, 303, headers={"cache-control": "no-store"})
+    return form
+
+
+def _lead(path: str) -> Response:
+    return RedirectResponse(path, 303, headers={"cache-control": "no-store"})
 
 
 def _steered(request: Request, page: Page, problem: PrimeError | None) -> Response:
@@ -255,6 +276,45 @@ def _steered(request: Request, page: Page, problem: PrimeError | None) -> Respon
         return answer_page(request, page)
     page = msgspec.structs.replace(page, problem=problem_of(problem))
     return answer_page(request, page, status_of(problem))
+
+
+# --- Labels by people ---
+
+
+def _people(request: Request) -> Response:
+    person = request.query_params.get("as")
+    if person is not None:
+        return _lead(labels_path(request.path_params["name"], check_person(person)))
+    return answer_page(
+        request, render_people(view_people(_found(request), request.path_params["name"]))
+    )
+
+
+def _next_label(request: Request) -> Response:
+    person = check_person(request.path_params["person"])
+    return _lead(next_label(_found(request), request.path_params["name"], person))
+
+
+def _label(request: Request) -> Response:
+    given = request.path_params
+    rollout, cursor = parse_position(given["position"]), parse_cursor(request.query_params)
+    person = check_person(given["person"])
+    view = view_label(_found(request), given["name"], person, rollout, cursor)
+    token = request.app.state.form_token
+    return answer_page(request, render_label(replace(view, form_token=token)))
+
+
+async def _give_label(request: Request) -> Response:
+    """Keep the label and lead to the next rollout."""
+    label = (await _own_form(request)).get("label", "")
+    return await to_thread.run_sync(_keep_label, request, label)
+
+
+def _keep_label(request: Request, label: str) -> Response:
+    run, given = _found(request), request.path_params
+    rollout, person = parse_position(given["position"]), check_person(given["person"])
+    give_label(run, person, rollout, label)
+    return _lead(next_label(run, given["name"], person, after=rollout))
 
 
 # --- While a run goes on ---

@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 
 from prime_cli.evals.viewer.filters import Filter, Search, has_steps
 from prime_cli.evals.viewer.grid import Grid, Layout
+from prime_cli.models.prices import Charges
 from prime_cli.pages.runs import MetricLine, metric_charts, metric_lines
 from prime_cli.pages.templates import Html
 from prime_cli.runs.manifest import RUNNING
@@ -46,6 +47,7 @@ class Statistics:
     summary: Summary
     metrics: Sequence[MetricLine]
     charts: Sequence[Html]
+    charges: Charges
 
 
 @dataclass(frozen=True)
@@ -194,7 +196,9 @@ class FollowedRun:
             run = self._now  # with what came meanwhile
             self._count(run)
             summary, metrics = run.saved.summarize(self._totals), self._totals.tally.metrics()
-            run.statistics = Statistics(summary, metric_lines(metrics), metric_charts(metrics))
+            charges = self._totals.spending.charges()
+            lines, charts = metric_lines(metrics), metric_charts(metrics)
+            run.statistics = Statistics(summary, lines, charts, charges)
         except Exception as error:  # noqa: BLE001 - is raised where the result is asked for
             with self._lock:
                 self._forget(self._now)

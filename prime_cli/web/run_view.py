@@ -4,12 +4,14 @@ import math
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 from urllib.parse import quote
 
 from prime_cli.core.errors import PrimeError
 from prime_cli.core.formatting import format_duration, format_number, format_share, pluralize
+from prime_cli.evals.gate.calibration import judge_trust
 from prime_cli.evals.viewer.filters import Filter
 from prime_cli.evals.viewer.grid import Grid, GridRow
 from prime_cli.pages.evaluation import interval_facts
@@ -251,6 +253,14 @@ def end_of(run: LocalRun) -> str:
     if facts_in(manifest) is not None:
         resume = f"prime train --resume {run.run_id}"
     return f"This run is {run.status}{failure}; continue with `{resume}`"
+
+
+def trust_in(run: LocalRun, cwd: Path) -> list[str]:
+    """How far the judges of a run can be trusted, by the records in the project `cwd`."""
+    manifest, statistics = run.saved.manifest, run.statistics
+    if manifest is None or statistics is None:
+        return []
+    return judge_trust(manifest, statistics.charges, run.rewards(), cwd)
 
 
 def _errors(statistics: Statistics | None) -> list[ErrorLine]:

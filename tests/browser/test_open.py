@@ -17,6 +17,7 @@ from playwright.sync_api import APIResponse, Route, expect
 from starlette import routing
 from starlette.applications import Starlette
 
+from prime_cli.evals.gate.labels import saved_labels
 from prime_cli.runs.folder import Journal, RunFolder, writing
 from prime_cli.runs.manifest import FINISHED, RUNNING, load_manifest, save_manifest
 from prime_cli.runs.scrubber import Scrubber
@@ -132,6 +133,8 @@ def addresses(ours: str, theirs: str, rich: str, training: str) -> dict[str, str
         "run": run,
         "run-filtered": f"{run}?reward=%3E0.5",
         "rollout": f"{run}/rollouts/0.0",
+        "label": f"/runs/{rich}/labels/ada/0.0",
+        "labels": f"{run}/labels",
         "rollout-rich": f"/runs/{rich}/rollouts/0.0",
         "rollout-tokens-local": f"/runs/{rich}/rollouts/0.0/tokens?at=/completion/0/logprobs",
         "compare": f"/compare?{both}",
@@ -148,6 +151,8 @@ NO_PAGES = {
     "/runs/{name}/events",
     "/runs/{name}/download.{form}",
     "/runs/{name}/rollouts/{position}/text",
+    "/runs/{name}/labels/{person}",
+    "/runs/{name}/labels/{person}/{position}/text",
     "/events",
     "/trainings/{name}/events",
     "/static/{name}",
@@ -245,6 +250,27 @@ def test_downloads_are_saved(browse: Callable[..., Visit], tmp_path: Path) -> No
                 page.get_by_role("link", name=label).click()
             assert started.value.suggested_filename == f"{run.run_id}.{form}"
             assert started.value.path().stat().st_size > 0
+
+
+def test_rollouts_are_labelled_with_keys(browse: Callable[..., Visit], tmp_path: Path) -> None:
+    run = save(tmp_path, 7)
+    with prime_open(tmp_path) as address:
+        origin, path = parted(address)
+        window = browse(origin)
+        window.open(path)
+        page = window.open(f"/runs/{run.run_id}/labels?as=ada")
+        seen = []
+        for key in ("p", "0", "s", "1"):
+            seen.append(page.url)
+            page.locator("pre").first.focus()
+            page.keyboard.press(key)
+            page.wait_for_url(lambda url: url != seen[-1])
+        expect(page.get_by_text("3 of 9 labelled")).to_be_visible()
+        page.keyboard.press("ArrowLeft")
+        page.wait_for_url(seen[-1])
+        page.keyboard.press("f")
+        page.wait_for_url(lambda url: url != seen[-1])
+    assert [each.passes for each in saved_labels(run)] == [True, False, False]
 
 
 def test_arrow_keys_lead_from_rollout_to_rollout(

@@ -194,6 +194,7 @@ WORDS: dict[str, str] = {
 ELSEWHERE = {
     "eval view": "draws on a terminal, and reads files alone",
     "open": "waits for a browser, and reads files alone",
+    "judge label": "waits for a browser, and reads files alone",
     "serve": "waits for others to connect, and starts a program that is not ours",
     "hub serve": "waits for others to connect, which is what it is for",
 }

@@ -20,6 +20,7 @@ from prime_cli.runs.statistics.reducers import THRESHOLD, Reducer, parse_reducer
 from prime_cli.runs.summary import Summary
 from prime_cli.runs.transcript import parse_position, transcript
 from prime_cli.runs.vf_eval_writer import official_row
+from prime_cli.session import Session
 from prime_cli.terminal.output import Output
 
 if TYPE_CHECKING:
@@ -93,12 +94,29 @@ def show(
         for row in saved.rows():
             session.output.show(official_row(row))
     else:
-        with session.progress.task(f"Reading {saved.folder.run_id}"):
-            summary = saved.summary(reducers)
-        session.output.show(summary, lines=summary_lines(summary))
-        if saved.manifest is not None and saved.manifest.training is not UNSET:
-            name = saved.folder.run_id
-            session.output.hint(f"its steps and verdict: `prime train show {name}`")
+        _show_summary(session, saved, reducers)
+
+
+def _show_summary(session: Session, saved: SavedRun, reducers: list[Reducer] | None) -> None:
+    with session.progress.task(f"Reading {saved.folder.run_id}"):
+        summary = saved.summary(reducers)
+        trust = _trust(saved, summary)
+    session.output.show(summary, lines=summary_lines(summary))
+    for sentence in trust:
+        session.output.say(sentence)
+    if saved.manifest is not None and saved.manifest.training is not UNSET:
+        name = saved.folder.run_id
+        session.output.hint(f"its steps and verdict: `prime train show {name}`")
+
+
+def _trust(saved: SavedRun, summary: Summary) -> list[str]:
+    """How far the judges of the run can be trusted; known without judges from the summary alone."""
+    if saved.manifest is None or not (saved.manifest.judges or summary.usage.get("roles")):
+        return []
+    from prime_cli.evals.gate.calibration import judge_trust
+
+    rewards = saved.index.rewards()
+    return judge_trust(saved.manifest, saved.charges(), rewards, Path.cwd())
 
 
 def _reducers(words: str | None, threshold: float | None) -> list[Reducer] | None:

@@ -131,6 +131,7 @@ class RunRecord:
             unit=start.unit,
             harness=start.harness,
             agents=tuple(start.agents),
+            judges=tuple(start.judges),
         )
         self._save()
 

@@ -1,20 +1,28 @@
 """`prime judge calibrate`: a judge's scores beside people's labels, and the record of it."""
 
-import csv
-import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
+from itertools import combinations
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
 from prime_cli.core.digests import digest_bytes
-from prime_cli.core.errors import NotFound, UsageError
-from prime_cli.core.formatting import format_exact, format_number, pluralize
+from prime_cli.core.errors import PrimeError, UsageError
+from prime_cli.core.formatting import (
+    format_exact,
+    format_interval,
+    format_number,
+    format_share,
+    join_words,
+    pluralize,
+)
 from prime_cli.core.paths import storage_errors, write_atomically
-from prime_cli.runs.plan import EvalPlan
+from prime_cli.evals.gate.labels import PersonLabel
+from prime_cli.models.gateway.calls import POLICY
+from prime_cli.models.prices import Charges
+from prime_cli.runs.manifest import RunManifest
 from prime_cli.runs.rows import Row
 from prime_cli.runs.saved_run import SavedRun
 from prime_cli.runs.statistics.agreement import (
@@ -24,42 +32,47 @@ from prime_cli.runs.statistics.agreement import (
     confuse,
     corrected_rate,
 )
+from prime_cli.runs.tally import RolloutKey
 
 REWARD = "reward"
 FEWEST = 30
 """Labelled rollouts: with fewer, the interval of kappa is wider than 0.6 and tells nothing."""
 
-_WORDS = {
-    **dict.fromkeys(("1", "true", "pass", "yes"), True),
-    **dict.fromkeys(("0", "false", "fail", "no"), False),
-}
-_COLUMNS = ("example", "rollout", "person", "label")
-
-
-class PersonLabel(msgspec.Struct, frozen=True):
-    """What a person said of a rollout; `position` is where they or the judge saw it, if told."""
-
-    rollout: tuple[int, int]
-    person: str
-    passes: bool
-    position: str | None = None
-
 
 class JudgeIdentity(msgspec.Struct, frozen=True):
-    """What decides how a judge scores: its code and prompts (the wheel), arguments and models.
+    """What decides how a judge scores: its code (the wheel), arguments, models, prompts, sampling.
 
-    `arguments` is a digest of those of the environment, where prompts and sampling may be set too;
-    `models` are the models of all roles but the policy, as `role model`.
+    `arguments` is a digest of those of the environment. `models` are those of all roles but the
+    policy, as `role model`. `prompts` and `sampling` are digests of what the environment's judges
+    declare; they are empty, and `verifiers` is None, where an older prime did not record them.
     """
 
     wheel_sha256: str
     arguments: str
     models: tuple[str, ...]
+    prompts: tuple[str, ...] = ()
+    sampling: tuple[str, ...] = ()
+    verifiers: str | None = None
 
     def changes(self, other: "JudgeIdentity") -> list[str]:
-        """What is different in `other`, in words."""
-        words = {"wheel_sha256": "wheel", "arguments": "arguments", "models": "models"}
-        return [word for name, word in words.items() if getattr(self, name) != getattr(other, name)]
+        """What is different in `other`, in words; what was not recorded is not."""
+        pairs = {name: (getattr(self, name), getattr(other, name)) for name in _WORDS}
+        return [
+            _WORDS[name]
+            for name, (one, two) in pairs.items()
+            if one != two and (name not in _NOT_ALWAYS or (one and two))
+        ]
+
+
+_WORDS = {
+    "wheel_sha256": "wheel",
+    "arguments": "arguments",
+    "models": "models",
+    "prompts": "prompts",
+    "sampling": "sampling",
+    "verifiers": "release of verifiers",
+}
+_NOT_ALWAYS = ("prompts", "sampling", "verifiers")
 
 
 class JudgeBias(msgspec.Struct, frozen=True):
@@ -71,13 +84,25 @@ class JudgeBias(msgspec.Struct, frozen=True):
     people_rate: float
 
 
+class PeopleAgreement(msgspec.Struct, frozen=True):
+    """How far two people agree on the rollouts that both have labelled.
+
+    `kappa` is None where both have said the same of all of them.
+    """
+
+    people: tuple[str, str]
+    both: int
+    agreed: int
+    kappa: float | None
+
+
 class Calibration(msgspec.Struct, frozen=True, kw_only=True):
     """How far a judge agrees with people on a run; rates are shares from 0 to 1.
 
-    A score of at least `threshold` passes. `contradicted` rollouts have labels of both kinds, which
-    the majority decides; `undecided` are those without one, which are left out. `pass_rate` is the
-    judge's of the whole run, `corrected` what people would say, None for a judge no better than
-    chance.
+    A score of at least `threshold` passes. `contradicted` rollouts (`contradictions` names them)
+    have labels of both kinds, which the majority decides; `undecided` are those without one, which
+    are left out. `between` is how far people agree with each other. `pass_rate` is the judge's of
+    the whole run, `corrected` what people would say, None for a judge no better than chance.
     """
 
     schema: int = 1
@@ -100,6 +125,8 @@ class Calibration(msgspec.Struct, frozen=True, kw_only=True):
     pass_rate: float
     corrected: RateEstimate | None
     biases: tuple[JudgeBias, ...]
+    contradictions: tuple[RolloutKey, ...] = ()
+    between: tuple[PeopleAgreement, ...] = ()
 
 
 def calibrate(
@@ -122,17 +149,17 @@ def calibrate(
     _require_enough(pairs)
     table = confuse(pairs.values())
     passed = sum(score >= threshold for score in scores.values())
-    environment = run.manifest.plan.environment
+    contradictions = sorted(key for key, each in votes.items() if len(set(each.values())) > 1)
     return Calibration(
-        environment=environment.name,
+        environment=run.manifest.plan.environment.name,
         metric=metric,
         threshold=threshold,
-        judge=identify_judge(run.manifest.plan, rows.values()),
+        judge=identify_judge(run.manifest, run.charges()),
         run_id=run.folder.run_id,
         made_at=datetime.now(UTC).isoformat(timespec="seconds"),
         people=tuple(sorted({each.person for each in labels})),
         labelled=len(pairs),
-        contradicted=sum(len(set(each.values())) > 1 for each in votes.values()),
+        contradicted=len(contradictions),
         undecided=len(votes) - len(people),
         confusion=table,
         base_rate=table.base_rate,
@@ -143,14 +170,26 @@ def calibrate(
         pass_rate=passed / len(scores),
         corrected=corrected_rate(table, len(scores), passed),
         biases=tuple(_biases(pairs, rows, labels)),
+        contradictions=tuple(contradictions),
+        between=tuple(_between(votes.values())),
     )
 
 
-def identify_judge(plan: EvalPlan, rows: Iterable[Row]) -> JudgeIdentity:
-    """What judged these rows of a run with that plan."""
+def identify_judge(manifest: RunManifest, charges: Charges) -> JudgeIdentity:
+    """What judged a run, by its manifest and by who was asked in it."""
+    plan, declared = manifest.plan, manifest.judges
     arguments = msgspec.json.encode([plan.env_args, plan.extra_args], order="sorted")
-    models = {f"{role} {model}" for row in rows for role, of in row.judges.items() for model in of}
-    return JudgeIdentity(plan.environment.sha256, digest_bytes(arguments), tuple(sorted(models)))
+    models = {f"{payer.role} {payer.model}" for payer in charges if payer.role != POLICY}
+    # A judge with a client of its own is not among those whose calls were counted.
+    models |= {f"judge {each.model}" for each in declared if each.model}
+    return JudgeIdentity(
+        plan.environment.sha256,
+        digest_bytes(arguments),
+        tuple(sorted(models)),
+        tuple(sorted({each.prompt for each in declared})),
+        tuple(sorted({each.sampling for each in declared})),
+        manifest.interpreter.verifiers if manifest.interpreter is not None else None,
+    )
 
 
 def _score(row: Row, metric: str) -> float | None:
@@ -159,13 +198,11 @@ def _score(row: Row, metric: str) -> float | None:
     return row.reward if metric == REWARD else row.metrics.get(metric)
 
 
-Votes = Mapping[tuple[int, int], Mapping[str, bool]]
+Votes = Mapping[RolloutKey, Mapping[str, bool]]
 
 
-def _votes(
-    labels: Sequence[PersonLabel], scores: Mapping[tuple[int, int], float], metric: str
-) -> Votes:
-    found: dict[tuple[int, int], dict[str, bool]] = defaultdict(dict)
+def _votes(labels: Sequence[PersonLabel], scores: Mapping[RolloutKey, float], metric: str) -> Votes:
+    found: dict[RolloutKey, dict[str, bool]] = defaultdict(dict)
     for each in labels:
         name = f"rollout {each.rollout[1]} of example {each.rollout[0]}"
         if each.rollout not in scores:
@@ -180,12 +217,24 @@ def _majority(votes: Mapping[str, bool]) -> bool | None:
     return None if 2 * passes == len(votes) else 2 * passes > len(votes)
 
 
-def _require_enough(pairs: Mapping[tuple[int, int], tuple[bool, bool]]) -> None:
+def _between(votes: Iterable[Mapping[str, bool]]) -> Iterator[PeopleAgreement]:
+    said: dict[tuple[str, str], list[tuple[bool, bool]]] = defaultdict(list)
+    for each in votes:
+        for one, two in combinations(sorted(each), 2):
+            said[one, two].append((each[one], each[two]))
+    for people, pairs in sorted(said.items()):
+        table = confuse(pairs)
+        is_one_kind = len({told for pair in pairs for told in pair}) == 1
+        kappa = None if is_one_kind else cohens_kappa(table).value
+        yield PeopleAgreement(people, table.count, table.passes + table.failures, kappa)
+
+
+def _require_enough(pairs: Mapping[RolloutKey, tuple[bool, bool]]) -> None:
     if len(pairs) < FEWEST:
         raise UsageError(
             f"Only {pluralize(len(pairs), 'labelled rollout')}: to calibrate a judge, {FEWEST} are "
             "needed, or the interval of kappa would tell nothing",
-            hint="label more rollouts; `prime eval show RUN --output jsonl` lists them",
+            hint="label more with `prime judge label RUN`",
         )
     if len({told for told, _ in pairs.values()}) == 1:
         raise UsageError(
@@ -195,8 +244,8 @@ def _require_enough(pairs: Mapping[tuple[int, int], tuple[bool, bool]]) -> None:
 
 
 def _biases(
-    pairs: Mapping[tuple[int, int], tuple[bool, bool]],
-    rows: Mapping[tuple[int, int], Row],
+    pairs: Mapping[RolloutKey, tuple[bool, bool]],
+    rows: Mapping[RolloutKey, Row],
     labels: Sequence[PersonLabel],
 ) -> Iterator[JudgeBias]:
     """Of the shorter and the longer half of the answers, and of each position that labels tell."""
@@ -214,52 +263,6 @@ def _biases(
 def _bias(group: str, pairs: Sequence[tuple[bool, bool]]) -> JudgeBias:
     people, judge = (sum(each) / len(pairs) for each in zip(*pairs, strict=True))
     return JudgeBias(group, len(pairs), judge, people)
-
-
-# --- Labels ---
-
-
-def read_labels(path: Path) -> list[PersonLabel]:
-    """The labels in a CSV file with a header, or in JSON lines.
-
-    The columns are `example`, `rollout`, `person`, `label` (1, true, pass or yes; 0, false, fail or
-    no) and, optionally, `position`. Raises UsageError with the line, NotFound, StorageFailed.
-    """
-    if not path.is_file():
-        raise NotFound(f"There is no file {path}", hint=f"its columns are {', '.join(_COLUMNS)}")
-    with storage_errors(path):
-        text = path.read_text(encoding="utf-8-sig", errors="replace")
-    rows = _json_rows(text, path) if path.suffix == ".jsonl" else _csv_rows(text)
-    return [_label(row, f"Line {number} of {path}") for number, row in rows]
-
-
-def _csv_rows(text: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    return enumerate(csv.DictReader(text.splitlines()), 2)
-
-
-def _json_rows(text: str, path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    for number, line in enumerate(text.splitlines(), 1):
-        try:
-            row = json.loads(line)
-        except (ValueError, RecursionError) as error:
-            raise UsageError(f"Line {number} of {path} is not JSON: {error}") from error
-        yield number, row if isinstance(row, dict) else {}
-
-
-def _label(row: Mapping[str, Any], place: str) -> PersonLabel:
-    told = {name: str(row.get(name, "")).strip() for name in _COLUMNS}
-    passes = _WORDS.get(told["label"].lower())
-    try:
-        rollout = int(told["example"]), int(told["rollout"] or 0)
-    except ValueError:
-        rollout = None
-    if rollout is None or passes is None or not told["person"]:
-        raise UsageError(
-            f"{place} is not a label",
-            hint=f"give the columns {', '.join(_COLUMNS)}, such as `3,0,ada,pass`",
-        )
-    position = str(row.get("position") or "").strip() or None
-    return PersonLabel(rollout, told["person"], passes, position)
 
 
 # --- The record ---
@@ -285,14 +288,13 @@ def judge_calibration(run: SavedRun, cwd: Path, least: float) -> tuple[bool, str
     """
     if run.manifest is None:
         return False, "the run is of another tool, whose judge is not known"
-    plan = run.manifest.plan
-    found = [each for each in _records(cwd) if each.environment == plan.environment.name]
+    found = _records(cwd, run.manifest)
     if not found:
         return False, "its judge is not calibrated: run `prime judge calibrate`"
-    judge = identify_judge(plan, run.rows())
+    judge = identify_judge(run.manifest, run.charges())
     for each in found:
         if changes := each.judge.changes(judge):
-            told = " and ".join(changes)
+            told = join_words(changes)
             return False, f"its judge was calibrated before its {told} changed: calibrate it again"
     lowest = min(found, key=lambda each: each.kappa.low)
     low, kappa = lowest.kappa.low, lowest.kappa.value
@@ -303,11 +305,53 @@ def judge_calibration(run: SavedRun, cwd: Path, least: float) -> tuple[bool, str
     )
 
 
-def _records(cwd: Path) -> Iterator[Calibration]:
+def judge_trust(
+    manifest: RunManifest, charges: Charges, rewards: Sequence[float], cwd: Path
+) -> list[str]:
+    """How far the judges of a run can be trusted: a sentence for each; none without a judge.
+
+    A record that cannot be read is such a sentence too.
+    """
+    try:
+        found = _records(cwd, manifest)
+    except PrimeError as error:
+        return [error.message]
+    if not found:
+        label = f"prime judge label {manifest.run_id}"
+        never = f"Its judge was never compared with people: label rollouts with `{label}`"
+        is_judged = manifest.judges or any("judge" in payer.role for payer in charges)
+        return [never] if is_judged else []
+    judge = identify_judge(manifest, charges)
+    return [_trust(each, each.judge.changes(judge), rewards) for each in found]
+
+
+def _trust(found: Calibration, changes: Sequence[str], rewards: Sequence[float]) -> str:
+    name = f"The judge of `{found.metric}`"
+    if changes:
+        return f"{name} was compared with people before its {join_words(changes)} changed"
+    kappa = found.kappa
+    told = (
+        f"{name} agrees with people to a kappa of {format_number(kappa.value)} "
+        f"({format_interval((kappa.low, kappa.high))}), by {found.labelled:,} labelled rollouts"
+    )
+    passed = sum(reward >= found.threshold for reward in rewards)
+    corrected = corrected_rate(found.confusion, len(rewards), passed) if rewards else None
+    if found.metric != REWARD or corrected is None:
+        return told
+    low, high = format_share(corrected.low), format_share(corrected.high)
+    share = format_share(corrected.value)
+    return f"{told}; of the rollouts here people would pass {share} ({low} to {high})"
+
+
+def _records(cwd: Path, manifest: RunManifest) -> list[Calibration]:
+    """Those of the environment of a run."""
+    found = []
     for path in sorted((cwd / _FOLDER).glob("*.json")):
         with storage_errors(path):
             content = path.read_bytes()
         try:
-            yield msgspec.json.decode(content, type=Calibration)
+            found.append(msgspec.json.decode(content, type=Calibration))
         except msgspec.MsgspecError as error:
             raise UsageError(f"{path} is not the record of a calibration: {error}") from error
+    name = manifest.plan.environment.name
+    return [each for each in found if each.environment == name]

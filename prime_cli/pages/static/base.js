@@ -11,6 +11,13 @@ document.addEventListener("keydown", (event) => {
   search.select();
 });
 
+// The keys that buttons name.
+document.addEventListener("keydown", (event) => {
+  if (event.target.closest?.("input, textarea, select") || event.ctrlKey || event.metaKey || event.altKey) return;
+  if (event.repeat || !/^\w$/.test(event.key)) return;
+  document.querySelector(`button[aria-keyshortcuts~="${event.key.toLowerCase()}"]`)?.click();
+});
+
 // A table or text is a stop of the Tab key only while there is more of it than is seen.
 const isCut = (each) => each.scrollWidth > each.clientWidth || each.scrollHeight > each.clientHeight;
 const sizes = new ResizeObserver((seen) => {

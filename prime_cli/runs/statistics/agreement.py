@@ -82,7 +82,7 @@ def cohens_kappa(table: Confusion) -> RateEstimate:
     )
     variance = (on + off - (kappa - chance * (1 - kappa)) ** 2) / (n * (1 - chance) ** 2)
     reach = _Z * math.sqrt(max(0.0, variance))
-    return RateEstimate(kappa, kappa - reach, kappa + reach)
+    return RateEstimate(kappa, max(-1.0, kappa - reach), min(1.0, kappa + reach))
 
 
 def corrected_rate(table: Confusion, judged: int, passed: int) -> RateEstimate | None:

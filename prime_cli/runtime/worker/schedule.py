@@ -47,6 +47,10 @@ class Generation(Protocol):
         """Weights by the name of their reward; None if unknown."""
 
     @property
+    def judges(self) -> list[dict[str, str]]:
+        """What the environment declares of its judges, as the parent's JudgeInfo."""
+
+    @property
     def rules(self) -> list[Any]:
         """The functions that give rewards."""
 

@@ -240,6 +240,7 @@ class WorkerSession:
             family=environment.family,
             harness=environment.harness,
             agents=list(environment.agents),
+            judges=environment.judges,
             concurrency=min(environment.lanes, self._spec.concurrency),
             answers=environment.answers if self._spec.answers else {},
             oracle=has_oracle,

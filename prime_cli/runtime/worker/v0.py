@@ -10,6 +10,7 @@ from .deadlines import Deadline, RolloutTimeout, limit_scoring
 from .environment import load_v0
 from .examples import Examples, SurveyedExample, line_of
 from .jsonable import plain
+from .judges import judges_of_rubrics
 from .request_identity import RolloutIdentity, acting_for
 from .rows import Row
 from .spec import WorkerSpec
@@ -80,6 +81,11 @@ class V0:
     def weights(self) -> dict[str, float] | None:
         """{name of a reward function: its weight}; None for a group of environments."""
         return None if getattr(self.environment, "envs", None) else self._weights
+
+    @property
+    def judges(self) -> list[dict[str, str]]:
+        """Those that its rubrics declare."""
+        return judges_of_rubrics(v0_families.rubrics_of(self.environment))
 
     @property
     def rules(self) -> list[Any]:

@@ -10,6 +10,7 @@ from . import failures, rows, v1_config, v1_restore
 from .deadlines import Deadline, RolloutTimeout, ScoringTimeout, limit_scoring
 from .examples import Examples, SurveyedExample, line_of
 from .jsonable import plain
+from .judges import judges_of_config
 from .processes import free_mb, processes_that_fit
 from .request_identity import ROLE_HEADER, RolloutIdentity, acting_for
 from .rows import Row
@@ -85,6 +86,11 @@ class V1:
             return None
         rewards = task.hooks("reward")
         return {hook.__name__: float(getattr(hook, "_vf_weight", 1.0)) for hook in rewards}
+
+    @property
+    def judges(self) -> list[dict[str, str]]:
+        """Those that the config declares."""
+        return judges_of_config(self.environment.config)
 
     @property
     def rules(self) -> list[Any]:

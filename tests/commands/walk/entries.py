@@ -26,6 +26,7 @@ WITHOUT_OUTPUT = {
     "prime rollouts dump": "prints JSON lines for a trainer",
     "prime rollouts serve": "serves until it is ended, and prints variables for a shell once",
     "prime open": "serves until it is ended, and prints an address once",
+    "prime judge label": "serves until it is ended, and prints an address once",
     "prime hub serve": "serves until it is ended, and prints variables for a shell once",
 }
 """Commands that have no `--output`, and why."""

@@ -9,12 +9,17 @@ from prime_cli.core.errors import NotFound, UsageError
 from prime_cli.evals.gate.calibration import (
     Calibration,
     calibrate,
+    identify_judge,
     judge_calibration,
-    read_labels,
+    judge_trust,
     save_calibration,
 )
+from prime_cli.evals.gate.labels import read_labels, save_label
 from prime_cli.runs.folder import RunFolder
+from prime_cli.runs.manifest import InterpreterFacts, load_manifest, save_manifest
 from prime_cli.runs.saved_run import open_run
+from prime_cli.runs.scrubber import Scrubber
+from prime_cli.runtime.protocol import JudgeInfo
 from tests.evals.sharing.pushing import change_environment
 from tests.helpers.cli import Prime
 from tests.runs.rows import row
@@ -49,6 +54,11 @@ def labels(cwd: Path, wrong: int = 6, count: int = COUNT, person: str = "ada") -
 
 def calibrated(run: RunFolder, cwd: Path, wrong: int = 6) -> Calibration:
     return calibrate(open_run(run.path), read_labels(labels(cwd, wrong)))
+
+
+def change_manifest(run: RunFolder, **changes: object) -> None:
+    manifest = msgspec.structs.replace(load_manifest(run.manifest), **changes)
+    save_manifest(run.manifest, manifest, Scrubber({}))
 
 
 def test_a_calibration_counts_what_people_and_the_judge_said(
@@ -93,6 +103,92 @@ def test_a_record_is_stale_once_the_judge_has_changed(run: RunFolder, tmp_path: 
     other = save_run(tmp_path, *(row(n, reward=1.0) for n in range(3)), plan=plan, planned=3)
     _, sentence = judge_calibration(open_run(other.path), tmp_path, 0.1)
     assert "before its arguments and models changed" in sentence
+
+
+JUDGES = (JudgeInfo(model="org/judge", prompt="p1", sampling="s1"),)
+
+
+@pytest.mark.parametrize(
+    ("after", "told"),
+    [
+        ({"prompt": "p2"}, "prompts"),
+        ({"sampling": "s2"}, "sampling"),
+        ({"model": "org/other"}, "models"),
+        ({"prompt": "p2", "sampling": "s2"}, "prompts and sampling"),
+    ],
+)
+def test_a_record_is_stale_once_what_the_environment_declares_has_changed(
+    run: RunFolder, tmp_path: Path, after: dict[str, str], told: str
+) -> None:
+    change_manifest(run, judges=JUDGES)
+    save_calibration(tmp_path, calibrated(run, tmp_path))
+    assert judge_calibration(open_run(run.path), tmp_path, 0.1)[0]
+    change_manifest(run, judges=(msgspec.structs.replace(JUDGES[0], **after),))
+    passed, sentence = judge_calibration(open_run(run.path), tmp_path, 0.1)
+    assert not passed
+    assert f"before its {told} changed" in sentence
+
+
+def test_a_record_is_stale_with_another_release_of_verifiers_if_both_are_known(
+    run: RunFolder, tmp_path: Path
+) -> None:
+    save_calibration(tmp_path, calibrated(run, tmp_path))
+    facts = InterpreterFacts(python="3.11", verifiers="0.1.14", generation="v0")
+    change_manifest(run, interpreter=facts, judges=JUDGES)
+    assert judge_calibration(open_run(run.path), tmp_path, 0.1)[0]
+    save_calibration(tmp_path, calibrated(run, tmp_path))
+    change_manifest(run, interpreter=msgspec.structs.replace(facts, verifiers="0.1.15"))
+    _, sentence = judge_calibration(open_run(run.path), tmp_path, 0.1)
+    assert "before its release of verifiers changed" in sentence
+
+
+def test_a_judge_that_is_asked_outside_any_rollout_is_known(tmp_path: Path) -> None:
+    """As by a rubric that scores a group at once."""
+    folder = save_run(tmp_path, row(0), row(1, apart=JUDGED), planned=2)
+    saved = open_run(folder.path)
+    assert saved.manifest is not None
+    assert identify_judge(saved.manifest, saved.charges()).models == ("judge org/judge",)
+
+
+def trust(run: RunFolder, cwd: Path) -> list[str]:
+    saved = open_run(run.path)
+    assert saved.manifest is not None
+    return judge_trust(saved.manifest, saved.charges(), saved.index.rewards(), cwd)
+
+
+def test_a_run_says_how_far_its_judge_can_be_trusted(run: RunFolder, tmp_path: Path) -> None:
+    (never,) = trust(run, tmp_path)
+    assert "was never compared with people" in never
+    save_calibration(tmp_path, calibrated(run, tmp_path))
+    (told,) = trust(run, tmp_path)
+    assert told == (
+        "The judge of `reward` agrees with people to a kappa of 0.9 (0.79 to 1), by 60 labelled "
+        "rollouts; of the rollouts here people would pass 55% (39.9% to 70.1%)"
+    )
+    # The same judge of other answers: its errors correct another rate.
+    rows = (row(n, reward=float(n < 4), judges=JUDGED) for n in range(40))
+    (other,) = trust(save_run(tmp_path, *rows, planned=40), tmp_path)
+    assert "people would pass 11% (" in other
+    change_environment(run, sha256="cd" * 32)
+    (stale,) = trust(run, tmp_path)
+    assert stale == "The judge of `reward` was compared with people before its wheel changed"
+
+
+def test_a_run_without_a_judge_says_nothing_of_one(tmp_path: Path) -> None:
+    assert trust(save_run(tmp_path, row(0)), tmp_path) == []
+
+
+def test_people_are_compared_with_each_other(run: RunFolder, tmp_path: Path) -> None:
+    files = [labels(tmp_path, wrong, person=who) for who, wrong in (("ada", 0), ("bob", 6))]
+    files.append(labels(tmp_path, 0, count=1, person="eve"))
+    told = [label for file in files for label in read_labels(file)]
+    found = calibrate(open_run(run.path), told)
+    assert found.contradictions == ((0, 0), (2, 0), (4, 0))
+    ada_bob, ada_eve, bob_eve = found.between
+    assert (ada_bob.people, ada_bob.both, ada_bob.agreed) == (("ada", "bob"), 60, 57)
+    assert ada_bob.kappa == pytest.approx(0.9)
+    assert (ada_eve.both, ada_eve.agreed, ada_eve.kappa) == (1, 1, None)
+    assert (bob_eve.both, bob_eve.agreed, bob_eve.kappa) == (1, 0, 0.0)
 
 
 def test_people_who_contradict_each_other_are_decided_by_the_majority(
@@ -159,3 +255,21 @@ def test_calibrating_and_gating_as_typed(prime: Prime, run: RunFolder, tmp_path:
     prime("eval", "gate", run.run_id, "--require-calibrated", "0.6", cwd=tmp_path).ok()
     wrong = prime("eval", "gate", run.run_id, "--require-calibrated", "2", cwd=tmp_path)
     assert wrong.code == 2
+    counts = JUDGED["judge"]["org/judge"]
+    change_manifest(run, usage=counts | {"roles": {"judge": counts}})
+    shown = prime("eval", "show", run.run_id, cwd=tmp_path).ok()
+    assert "agrees with people to a kappa of 0.9" in shown.err
+
+
+def test_labels_of_the_pages_are_found_and_contradictions_named(
+    prime: Prime, run: RunFolder, tmp_path: Path
+) -> None:
+    missing = prime("judge", "calibrate", run.run_id, cwd=tmp_path)
+    assert missing.code == 6
+    assert f"prime judge label {run.run_id}" in missing.err
+    for person, wrong in (("ada", 0), ("bob", 4)):
+        for label in read_labels(labels(tmp_path, wrong, person=person)):
+            save_label(run, label)
+    done = prime("judge", "calibrate", run.run_id, cwd=tmp_path).ok()
+    assert "0.0 and 2.0; 2 of 2 left out as a tie" in done.out
+    assert "agree on 58 of 60, kappa 0.933" in done.out
