@@ -122,7 +122,7 @@ def _lines(found: Calibration) -> list[tuple[str, str]]:
         ("Models", ", ".join(found.judge.models)),
         ("Labels", f"{found.labelled:,} rollouts by {', '.join(found.people)}"),
         ("Contradicted", _contradicted(found)),
-        *((" and ".join(each.people).capitalize(), _between(each)) for each in found.between),
+        *((" and ".join(each.people), _between(each)) for each in found.between),
         ("Kappa", _estimate(found.kappa)),
         ("Both pass", f"{table.passes:,}"),
         ("Judge alone passes", f"{table.false_passes:,}"),
