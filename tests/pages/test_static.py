@@ -20,6 +20,7 @@ COMPUTED = {
     *("system", "user", "assistant", "tool", "other"),  # turns
     *("good", "warn", "bad"),  # badges
     *("center", "right"),  # cells of a README's tables
+    "cursor",  # where the pointer is in a chart
     *STANDARD_TYPES.values(),
 }
 """Classes that a program makes, and so no search finds as they are."""
