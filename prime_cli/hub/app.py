@@ -20,7 +20,7 @@ from prime_cli.hub import routes
 from prime_cli.hub.api_router import ApiRouter
 from prime_cli.hub.context import Hub, open_hub
 from prime_cli.hub.dispatch import run
-from prime_cli.hub.download_counts import DownloadCountMiddleware, DownloadCounts
+from prime_cli.hub.downloads import DownloadCountMiddleware, DownloadCounts
 from prime_cli.hub.identity.issuers import Issuers
 from prime_cli.hub.identity.sign_in import SignInClient
 from prime_cli.hub.middleware import (
