@@ -6,9 +6,8 @@ from decimal import Decimal, InvalidOperation
 
 from prime_cli.core.errors import EnvironmentFailed, ImagePullFailed, PrimeError, UsageError
 from prime_cli.core.formatting import format_bytes
-from prime_cli.hub.sandboxes.kubernetes.manifests import USER
+from prime_cli.hub.sandboxes.kubernetes.manifests import OPEN, UNTRIED, USER
 from prime_cli.hub.sandboxes.kubernetes.objects import ContainerState, Pod, Reason
-from prime_cli.hub.sandboxes.kubernetes.probe import OPEN, UNTRIED
 from prime_cli.hub.sandboxes.kubernetes.settings import (
     PROBE_IMAGE,
     ROOT,
