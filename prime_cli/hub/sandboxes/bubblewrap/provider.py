@@ -23,7 +23,12 @@ from prime_cli.hub.sandboxes.internet import NAME_SERVER, require_internet
 from prime_cli.hub.sandboxes.network import describe_network
 from prime_cli.hub.sandboxes.provider import SandboxSpec
 from prime_cli.hub.sandboxes.registry import SandboxContext
-from prime_cli.runtime.isolation.bubblewrap import SYSTEM, cover_proc, namespace_options
+from prime_cli.runtime.isolation.bubblewrap import (
+    SYSTEM,
+    cover_proc,
+    namespace_options,
+    system_call_filter,
+)
 from prime_cli.runtime.isolation.cgroups import (
     PROCESSES,
     Cgroups,
@@ -32,7 +37,6 @@ from prime_cli.runtime.isolation.cgroups import (
     namespace_bounds_processes,
     remove_cgroups,
 )
-from prime_cli.runtime.isolation.system_calls import system_call_filter
 from prime_cli.wire.sandboxes import INTERNET
 
 _AGENT_INSIDE = "/run/prime/agent.pyc"
