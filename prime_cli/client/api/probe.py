@@ -9,8 +9,7 @@ import httpx
 
 from prime_cli import __version__
 from prime_cli.client.api.connection import API, was_never_sent
-from prime_cli.client.api.transports import open_client
-from prime_cli.client.api.urls import host_of, parse_url, reason_of
+from prime_cli.client.api.transports import host_of, open_client, parse_url, reason_of
 from prime_cli.core.errors import Unreachable
 from prime_cli.core.network import proxy_failure
 

@@ -6,7 +6,7 @@ import pytest
 from starlette.middleware.errors import ServerErrorMiddleware
 from starlette.testclient import TestClient
 
-from prime_cli.hub.db.schema import open_database
+from prime_cli.hub.context import open_database
 from prime_cli.hub.db.tables import owners
 from prime_cli.hub.downloads import DownloadCountMiddleware
 from prime_cli.hub.response_cache.middleware import ResponseCacheMiddleware
