@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from prime_cli.client.api.providers import fetch
+from prime_cli.client.api.single_requests import fetch
 from prime_cli.commands.contract import NETWORK, WRITES
 from prime_cli.commands.hub.options import HubStore
 from prime_cli.commands.options import QUIET, common_options, open_session, panel_order

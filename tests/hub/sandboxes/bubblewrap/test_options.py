@@ -6,6 +6,8 @@ import pytest
 
 from prime_cli.hub.sandboxes.bubblewrap import provider
 
+shown_path = provider._shown_path
+
 
 def test_a_link_out_of_what_is_shown_is_shown_as_what_it_leads_to(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -19,11 +21,11 @@ def test_a_link_out_of_what_is_shown_is_shown_as_what_it_leads_to(
     within.symlink_to("usr/lib")
     beyond.symlink_to("var")
     monkeypatch.setattr(provider, "SYSTEM", (str(shown), str(within), str(beyond)))
-    assert provider._shown_path(within).options == ["--symlink", "usr/lib", str(within)]
+    assert shown_path(within).options == ["--symlink", "usr/lib", str(within)]
     (hidden / "a.pem").write_text("A")
     (hidden / "b.pem").write_text("B")
-    assert provider._shown_path(beyond).options == ["--ro-bind-try", str(beyond), str(beyond)]
-    assert provider._shown_path(tmp_path / "none") == provider.System([], {})
+    assert shown_path(beyond).options == ["--ro-bind-try", str(beyond), str(beyond)]
+    assert shown_path(tmp_path / "none") == provider.System([], {})
 
 
 def test_what_is_small_is_copied_for_it_takes_less_time_than_a_mount(tmp_path: Path) -> None:
@@ -42,13 +44,9 @@ def test_what_is_small_is_copied_for_it_takes_less_time_than_a_mount(tmp_path: P
     program.touch(0o755)
     (large := tmp_path / "mime.types").write_bytes(bytes(16 * 1024 + 1))
 
-    assert provider._shown_path(empty).options == ["--dir", str(empty)]
-    assert provider._shown_path(library) == provider.System([], {str(library): b"include"})
-    assert provider._shown_path(linked).options == [
-        "--symlink",
-        "/lib/ld.so",
-        str(linked / "ld.so"),
-    ]
-    assert provider._shown_path(configured).files == {str(configured / "npmrc"): b"prefix"}
+    assert shown_path(empty).options == ["--dir", str(empty)]
+    assert shown_path(library) == provider.System([], {str(library): b"include"})
+    assert shown_path(linked).options == ["--symlink", "/lib/ld.so", str(linked / "ld.so")]
+    assert shown_path(configured).files == {str(configured / "npmrc"): b"prefix"}
     for each in (several, nested, program, large):
-        assert provider._shown_path(each).options == ["--ro-bind-try", str(each), str(each)]
+        assert shown_path(each).options == ["--ro-bind-try", str(each), str(each)]
