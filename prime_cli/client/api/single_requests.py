@@ -5,8 +5,7 @@ accepts a key; and those of a served hub to providers of OpenID Connect.
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
+from datetime import datetime
 
 import httpx
 
@@ -14,6 +13,7 @@ from prime_cli import __version__
 from prime_cli.client.api.connection import API, was_never_sent
 from prime_cli.client.api.transports import host_of, open_client, parse_url, reason_of
 from prime_cli.core.errors import Unreachable
+from prime_cli.core.http import read_date
 from prime_cli.core.network import proxy_failure
 
 _MOST_BYTES = 512 * 1024
@@ -53,7 +53,7 @@ def probe(
             client.stream("GET", url, headers=headers) as response,
         ):
             passed = time.monotonic() - began
-            date = _moment(response.headers.get("date"))
+            date = read_date(response.headers.get("date", ""))
             return ProbeResult(response.status_code, date, passed, with_key=bool(key))
     except httpx.TimeoutException as error:
         raise Unreachable(
@@ -74,17 +74,6 @@ def _step(said: str) -> str:
             "if the hub uses your own certificate authority, set SSL_CERT_FILE to its certificates"
         )
     return "check the network and the URL (`prime config show`)"
-
-
-def _moment(date: str | None) -> datetime | None:
-    try:
-        moment = parsedate_to_datetime(date) if date else None
-    except ValueError:
-        return None
-    if moment is None:
-        return None
-    # A zone of `-0000` also means UTC, and is parsed as none.
-    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
 def fetch(
