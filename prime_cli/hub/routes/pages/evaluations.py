@@ -17,7 +17,7 @@ from prime_cli.hub.dispatch import call, caller_of, hub_of, run, run_export
 from prime_cli.hub.routes.responses import answer_page_error, show_page
 from prime_cli.hub.routes.router import Router
 from prime_cli.hub.services.evaluations import comparisons, queries
-from prime_cli.hub.services.evaluations.downloads import (
+from prime_cli.hub.services.evaluations.sample_pages import (
     Parts,
     find_parts,
     read_lines,
