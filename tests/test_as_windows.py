@@ -76,7 +76,7 @@ assert Workspace(python, folder, "new").site_packages == folder / "Lib" / "site-
 """
 ARCHIVES = """
 import io, tarfile
-from prime_cli.core.archive.unpack import unpack_archive
+from prime_cli.core.archive.members import unpack_archive
 from prime_cli.core.errors import UnsafeContent
 for name in ("src/con.py", "data:stream", "a "):
     with tarfile.open(folder / "x.tar.gz", "w:gz") as archive:

@@ -26,7 +26,7 @@ from sqlalchemy import func, select
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from prime_cli.client.api.transports import AppTransport
-from prime_cli.core.archive.kinds import EnvironmentKind
+from prime_cli.core.archive.source_analysis import EnvironmentKind
 from prime_cli.core.errors import NotFound
 from prime_cli.core.refs import EnvRef
 from prime_cli.hub.app import create_app

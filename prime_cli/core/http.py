@@ -1,4 +1,4 @@
-"""HTTP helpers: loopback addresses and the Retry-After header."""
+"""HTTP helpers: loopback addresses, dates and the Retry-After header."""
 
 import ipaddress
 import math
@@ -35,15 +35,16 @@ def retry_after(value: str | None) -> float | None:
     try:
         seconds = float(value)
     except ValueError:
-        seconds = _seconds_until(value)
+        date = read_date(value)
+        seconds = math.nan if date is None else (date - datetime.now(UTC)).total_seconds()
     return max(0.0, seconds) if math.isfinite(seconds) else None
 
 
-def _seconds_until(date: str) -> float:
+def read_date(text: str) -> datetime | None:
+    """The moment of an HTTP date; None if it is none."""
     try:
-        moment = parsedate_to_datetime(date)
+        moment = parsedate_to_datetime(text)
     except ValueError:
-        return math.nan
+        return None
     # A zone of `-0000` also means UTC, and is parsed as none.
-    moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-    return (moment - datetime.now(UTC)).total_seconds()
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)

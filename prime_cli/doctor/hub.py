@@ -3,7 +3,7 @@
 from datetime import timedelta
 
 from prime_cli.client.api.client import HubClient
-from prime_cli.client.api.probe import ProbeResult, probe
+from prime_cli.client.api.single_requests import ProbeResult, probe
 from prime_cli.client.pods.listing import ListedPod, hourly, hourly_price, listed, moment
 from prime_cli.client.pods.lookup import has_extensions
 from prime_cli.core.config import Config

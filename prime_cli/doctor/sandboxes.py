@@ -30,12 +30,12 @@ from prime_cli.hub.sandboxes.kubernetes.provider import KubernetesProvider
 from prime_cli.hub.sandboxes.provider import SandboxSpec
 from prime_cli.hub.sandboxes.supervisor.connections import open_socket
 from prime_cli.runtime.isolation.cgroups import (
+    delegated_controllers,
     list_cgroups,
     make_cgroups,
     namespace_bounds_processes,
 )
 from prime_cli.runtime.isolation.sandbox import find_sandbox
-from prime_cli.runtime.isolation.scope import delegated_controllers
 from prime_cli.wire.sandboxes import DEFAULT_IMAGE, LIVE, SandboxQuery
 
 _PROVIDERS, _LIMITS, _CLUSTER = "sandboxes", "limits", "kubernetes"

@@ -6,7 +6,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from prime_cli.core.archive.unpack import unpack_archive
+from prime_cli.core.archive.members import unpack_archive
 from prime_cli.core.digests import is_sha256
 from prime_cli.core.errors import Conflict, NotFound
 from prime_cli.core.paths import home_path, make_folder, storage_errors

@@ -17,10 +17,9 @@ from starlette.routing import Mount, Route
 
 from prime_cli.core.errors import PrimeError
 from prime_cli.hub import routes
-from prime_cli.hub.api_router import ApiRouter
 from prime_cli.hub.context import Hub, open_hub
 from prime_cli.hub.dispatch import run
-from prime_cli.hub.download_counts import DownloadCountMiddleware, DownloadCounts
+from prime_cli.hub.downloads import DownloadCountMiddleware, DownloadCounts
 from prime_cli.hub.identity.issuers import Issuers
 from prime_cli.hub.identity.sign_in import SignInClient
 from prime_cli.hub.middleware import (
@@ -30,7 +29,7 @@ from prime_cli.hub.middleware import (
 )
 from prime_cli.hub.routes import openapi, unsupported
 from prime_cli.hub.routes.responses import answer_http_error, answer_prime_error, answer_unexpected
-from prime_cli.hub.routes.router import Router
+from prime_cli.hub.routes.router import ApiRouter, Router
 from prime_cli.hub.services.package_index import refresh_index
 from prime_cli.hub.settings import HubSettings
 from prime_cli.hub.urls import API, SIGN_IN_RETURN

@@ -1,12 +1,17 @@
-"""The context of every service: settings, database, storage, index files; and the caller."""
+"""The context of every service: settings, database, storage, index files; and the caller.
+
+Opening a hub creates or migrates its database.
+"""
 
 from datetime import datetime, timedelta
+from pathlib import Path
 
 from msgspec import Struct
 
 from prime_cli.core.paths import make_folder
 from prime_cli.hub.db.engine import Database
-from prime_cli.hub.db.schema import open_database
+from prime_cli.hub.db.sqlite import Synchronous, create_sqlite, open_sqlite
+from prime_cli.hub.db.tables import SCHEMA, metadata
 from prime_cli.hub.index_pages import SimpleTree
 from prime_cli.hub.settings import HubSettings
 from prime_cli.hub.storage import Storage
@@ -98,3 +103,32 @@ def open_hub(settings: HubSettings) -> Hub:
     has_index = settings.embedded or settings.file_index
     tree = SimpleTree(settings.data / "simple", files) if has_index else None
     return Hub(settings, database, files, tree)
+
+
+def open_database(location: Path | str, *, synchronous: Synchronous = "NORMAL") -> Database:
+    """The database at `location`, with the tables of this release.
+
+    A path is a SQLite file, with `synchronous` as in `open_sqlite`; a text is a `postgresql://`
+    URL, where the server decides what a commit waits for. Raises StorageFailed if it cannot be
+    created or belongs to a newer release, Unreachable without a server, UsageError for an invalid
+    URL.
+    """
+    if isinstance(location, str):
+        # Takes 60 ms to import, and only a served hub has the driver.
+        from prime_cli.hub.db.postgres import open_postgres
+
+        return _at_this_schema(open_postgres(location))
+    if not location.exists():
+        create_sqlite(location, metadata)
+    return _at_this_schema(open_sqlite(location, synchronous=synchronous))
+
+
+def _at_this_schema(database: Database) -> Database:
+    with database.read() as connection:
+        version = database.schema_version(connection)
+    if version != str(SCHEMA):
+        # Alembic takes 60 ms to import, and almost no command needs it.
+        from prime_cli.hub.db.migrations import migrate
+
+        migrate(database)
+    return database

@@ -1,21 +1,33 @@
-"""Blobs as HTTP responses: resumable, immutable, sent by the shortest path.
+"""Published files as HTTP responses, and the count of those that were sent.
 
-The bytes go from the object store directly to the client (a redirect), from the disk to the socket
-in the server's own code (the ASGI extension `http.response.pathsend`), or through here in blocks.
+A response is resumable and immutable, and takes the shortest path: the bytes go from the object
+store directly to the client (a redirect), from the disk to the socket in the server's own code (the
+ASGI extension `http.response.pathsend`), or through here in blocks.
 """
 
+import asyncio
 import base64
+import logging
 import os
+import re
+import threading
+from collections import Counter
+from datetime import timedelta
 from functools import partial
+from http import HTTPStatus
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, NamedTuple
 
 from msgspec import Struct
+from sqlalchemy import or_, select, update
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.types import Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from prime_cli.core.errors import NotFound
+from prime_cli.core.errors import NotFound, PrimeError
+from prime_cli.core.refs import normalize_name
+from prime_cli.hub.context import Hub
+from prime_cli.hub.db.tables import artifacts, environments, owners, versions
 from prime_cli.hub.dispatch import hub_of, run
 from prime_cli.hub.headers import ByteRange, Unsatisfiable, attachment, parse_range
 from prime_cli.hub.services.environments import PublishedFile
@@ -27,6 +39,10 @@ _BLOCK = 1024 * 1024
 _LINK_SECONDS = 900
 _PATHSEND = "http.response.pathsend"
 _MEDIA_TYPES = {".whl": "application/zip", ".gz": "application/gzip"}
+_FILE = re.compile(r"/files/([^/]+)/([^/]+)/([0-9a-f]{64})/(?!.*\.metadata$)[^/]+")
+_BEGINS = re.compile(rb"bytes 0-")
+_FLUSH_EVERY = timedelta(seconds=1)
+_log = logging.getLogger(__name__)
 
 
 async def send_file(request: Request, found: PublishedFile) -> Response:
@@ -166,3 +182,126 @@ def _start(answer: Response) -> dict[str, object]:
 async def _is_gone(request: Request) -> bool:
     """Whether the client has gone; in one process, that cannot be queried."""
     return not hub_of(request).settings.embedded and await request.is_disconnected()
+
+
+class SentFile(NamedTuple):
+    """A file that was sent: of whom, and which."""
+
+    owner: str
+    name: str
+    sha256: str
+
+
+class DownloadCounts:
+    """The downloads that this process has counted, and has yet to add to the tables.
+
+    They are added once a second at most, by a request, and at the end: a hub that is killed loses
+    those of its last second. An embedded hub adds each at once.
+    """
+
+    def __init__(self, hub: Hub) -> None:
+        self.hub = hub
+        self._counts: Counter[SentFile] = Counter()
+        self._guard = threading.Lock()
+        self._next = hub.settings.clock()
+
+    def add(self, download: SentFile) -> None:
+        """Count one download."""
+        with self._guard:
+            self._counts[download] += 1
+
+    @property
+    def is_due(self) -> bool:
+        """Whether there is something to add, and it is time."""
+        return bool(self._counts) and (
+            self.hub.settings.embedded or self.hub.settings.clock() >= self._next
+        )
+
+    def flush(self) -> None:
+        """Add all that was counted to the tables; what is gone meanwhile is left out.
+
+        A failure is not that of whoever downloaded: it is logged, and the counts are kept.
+        """
+        with self._guard:
+            counts, self._counts = self._counts, Counter()
+            self._next = self.hub.settings.clock() + _FLUSH_EVERY
+        if not counts:
+            return
+        try:
+            self._write(counts)
+        except PrimeError as error:
+            _log.warning("Downloads cannot be counted now: %s", error)
+            with self._guard:
+                self._counts.update(counts)
+
+    def _write(self, counts: Counter[SentFile]) -> None:
+        with self.hub.database.write() as connection:
+            for each, number in sorted(counts.items()):
+                environment_id = connection.execute(
+                    select(environments.c.id)
+                    .join(owners, environments.c.owner_id == owners.c.id)
+                    .where(
+                        owners.c.slug == each.owner,
+                        environments.c.normalized_name == normalize_name(each.name),
+                    )
+                ).scalar()
+                files = select(artifacts.c.id).where(
+                    artifacts.c.environment_id == environment_id,
+                    artifacts.c.sha256 == each.sha256,
+                )
+                counted = connection.execute(
+                    update(versions)
+                    .where(or_(versions.c.id.in_(files), versions.c.wheel_id.in_(files)))
+                    .values(downloads=versions.c.downloads + number)
+                )
+                if counted.rowcount:
+                    connection.execute(
+                        update(environments)
+                        .where(environments.c.id == environment_id)
+                        .values(downloads=environments.c.downloads + number)
+                    )
+
+
+class DownloadCountMiddleware:
+    """Counts answers that send a file, or the beginning of one, or where an object store has it.
+
+    A HEAD, a file that the client has, and the rest of an interrupted download do not count.
+    """
+
+    def __init__(self, app: ASGIApp, counts: DownloadCounts) -> None:
+        self.app = app
+        self._counts = counts
+        self._flushing: asyncio.Task[None] | None = None
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        found = None
+        if scope["type"] == "http" and scope["method"] == "GET":
+            found = _FILE.fullmatch(scope["path"])
+        if found is None:
+            await self.app(scope, receive, send)
+        else:
+            await self._count(scope, receive, send, SentFile(*found.groups()))
+        if not self._counts.is_due:
+            return
+        if self._counts.hub.settings.embedded:
+            self._counts.flush()
+        elif self._flushing is None or self._flushing.done():
+            # Beside the request, whose answer has been sent.
+            self._flushing = asyncio.create_task(run(self._counts.hub, self._counts.flush))
+
+    async def _count(self, scope: Scope, receive: Receive, send: Send, download: SentFile) -> None:
+        async def observe(message: Message) -> None:
+            if message["type"] == "http.response.start" and _sends(message):
+                self._counts.add(download)
+            await send(message)
+
+        await self.app(scope, receive, observe)
+
+
+def _sends(start: Message) -> bool:
+    """Whether an answer sends a file from its beginning, or says where it is."""
+    status = start["status"]
+    if status == HTTPStatus.PARTIAL_CONTENT:
+        headers = dict(start["headers"])
+        return _BEGINS.match(headers.get(b"content-range", b"")) is not None
+    return status in (HTTPStatus.OK, HTTPStatus.TEMPORARY_REDIRECT)

@@ -13,11 +13,9 @@ from typing import BinaryIO, NamedTuple
 from packaging.utils import InvalidWheelFilename, canonicalize_version, parse_wheel_filename
 from packaging.version import InvalidVersion, Version
 
-from prime_cli.core.archive.kinds import EnvironmentKind, find_kinds
 from prime_cli.core.archive.limits import ArchiveLimits, check_zip_sizes
-from prime_cli.core.archive.members import archive_errors
-from prime_cli.core.archive.source_analysis import find_generation
-from prime_cli.core.archive.unpack import inspect_archive
+from prime_cli.core.archive.members import archive_errors, inspect_archive
+from prime_cli.core.archive.source_analysis import EnvironmentKind, find_generation, find_kinds
 from prime_cli.core.archive.wheels import Wheel
 from prime_cli.core.digests import is_sha256
 from prime_cli.core.errors import IntegrityError, UsageError

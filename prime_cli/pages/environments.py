@@ -5,7 +5,7 @@ import shlex
 from msgspec import Struct
 from msgspec.structs import replace
 
-from prime_cli.core.archive.kinds import EnvironmentKind
+from prime_cli.core.archive.source_analysis import EnvironmentKind
 from prime_cli.core.formatting import pluralize
 from prime_cli.pages import links
 from prime_cli.pages.environment import Label, label_environment

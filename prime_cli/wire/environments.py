@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import msgspec
 
-from prime_cli.core.archive.kinds import EnvironmentKind
+from prime_cli.core.archive.source_analysis import EnvironmentKind
 from prime_cli.core.options import Option
 from prime_cli.wire.check_reports import CheckSummary
 from prime_cli.wire.queries import Param, SortOrder

@@ -6,7 +6,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from prime_cli.client.api.probe import ProbeResult
+from prime_cli.client.api.single_requests import ProbeResult
 from prime_cli.doctor.hub import check_hub, judge_clock
 from tests.doctor.systems import one, system, told
 from tests.helpers.scripted_hub import ScriptedHub

@@ -17,7 +17,7 @@ import psycopg
 import pytest
 from psycopg import sql
 
-from prime_cli.hub.db.schema import open_database
+from prime_cli.hub.context import open_database
 from tests.helpers.tools import ON_CI
 
 _RUNNING = "PRIME_TEST_POSTGRES"

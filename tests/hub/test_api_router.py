@@ -11,9 +11,9 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Mount, Route, compile_path
 
-from prime_cli.hub.api_router import ApiRouter
 from prime_cli.hub.app import OPERATIONS
 from prime_cli.hub.routes import unsupported
+from prime_cli.hub.routes.router import ApiRouter
 from prime_cli.hub.urls import API
 from tests.hub.accounts_hub import AccountsHub
 

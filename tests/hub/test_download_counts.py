@@ -7,7 +7,7 @@ from sqlalchemy import select
 from prime_cli.core.refs import EnvRef
 from prime_cli.hub.context import Caller, Hub
 from prime_cli.hub.db.tables import versions
-from prime_cli.hub.download_counts import DownloadCounts, SentFile
+from prime_cli.hub.downloads import DownloadCounts, SentFile
 from prime_cli.hub.services.environment_creation import fork
 from prime_cli.wire.environments import ForkRequest
 from tests.helpers.storage import files_only

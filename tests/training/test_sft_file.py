@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from prime_cli.core.errors import UsageError
+from prime_cli.training.fine_tuning import read_sft_file
 from prime_cli.training.request import Reporter
-from prime_cli.training.sft_file import read_sft_file
 
 FILE = """
 max_steps = 20

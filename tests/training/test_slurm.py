@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from prime_cli.core.errors import UsageError
-from prime_cli.training.slurm import SlurmTask, address_of, find_task
+from prime_cli.training.nodes import SlurmTask, address_of, find_task
 
 SLURM = {
     "SLURM_JOB_ID": "7",

@@ -7,7 +7,7 @@ from urllib.parse import quote
 import msgspec
 
 from prime_cli.client.api.client import HubClient
-from prime_cli.client.api.providers import fetch
+from prime_cli.client.api.single_requests import fetch
 from prime_cli.core.errors import NotAllowed, Unreachable
 from prime_cli.core.http import is_loopback
 from prime_cli.wire.publishers import PUBLISHERS_FEATURE, MintedKey, MintRequest

@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 from prime_cli.client.api.accounts import Accounts
 from prime_cli.client.api.connection import HubConnection, HubResponse
-from prime_cli.client.api.urls import Query
+from prime_cli.client.api.transports import Query
 from prime_cli.core.errors import NotFound
 from prime_cli.wire.accounts import (
     AuditList,

@@ -12,8 +12,7 @@ import httpx
 
 from prime_cli.client.api.connection import ATTEMPTS, CONNECT_SECONDS, HubConnection
 from prime_cli.client.api.environments import Environments, Uploads, VersionDocuments
-from prime_cli.client.api.transports import AppTransport
-from prime_cli.client.api.urls import host_of
+from prime_cli.client.api.transports import AppTransport, host_of
 from prime_cli.core.config import STARTER_OWNER
 from prime_cli.core.errors import NotFound
 from prime_cli.wire.locks import Capabilities

@@ -18,11 +18,11 @@ import msgspec
 
 from prime_cli import __version__
 from prime_cli.client.api import responses
-from prime_cli.client.api.transports import open_client
-from prime_cli.client.api.urls import (
+from prime_cli.client.api.transports import (
     Query,
     host_of,
     next_hop,
+    open_client,
     origin_of,
     parameters,
     parse_url,

@@ -11,7 +11,7 @@ import httpx
 import msgspec
 
 from prime_cli.client.api.connection import HubConnection
-from prime_cli.client.api.urls import host_of
+from prime_cli.client.api.transports import host_of
 from prime_cli.core.errors import IntegrityError, NotFound, TooLarge, UsageError
 from prime_cli.core.paths import make_folder, storage_errors
 from prime_cli.core.progress import Progress

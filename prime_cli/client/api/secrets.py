@@ -9,7 +9,7 @@ import msgspec
 
 from prime_cli.client.api.accounts import fetch_all
 from prime_cli.client.api.connection import HubConnection
-from prime_cli.client.api.urls import Query
+from prime_cli.client.api.transports import Query
 from prime_cli.wire.secrets import (
     EnvironmentVariable,
     NewSecret,

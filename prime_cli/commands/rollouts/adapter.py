@@ -11,7 +11,21 @@ from prime_cli.commands.contract import WRITES
 from prime_cli.commands.options import ForceOpt, local_options, open_session
 from prime_cli.core.errors import Conflict
 from prime_cli.core.paths import write_atomically
-from prime_cli.training.adapters.files import PACKAGE, files_of
+from prime_cli.training import adapters
+
+_PACKAGE = "prime_adapters"
+"""The folder that they are copied to, which is imported by this name."""
+
+_FOLDER = Path(adapters.__file__).parent
+
+ADAPTERS = {
+    "verl": ("service", "continuation", "verl"),
+    "tinker": ("service", "tinker"),
+    "rllm": ("service", "continuation", "verl", "rllm"),
+    "skyrl": ("service", "continuation", "skyrl"),
+    "art": ("service", "art"),
+}
+"""The files of that folder by trainer."""
 
 
 class Trainer(StrEnum):
@@ -55,8 +69,8 @@ def adapter(
     See also: `prime rollouts serve`.
     """
     session = open_session(ctx)
-    target = folder / PACKAGE
-    files = files_of(trainer.value)
+    target = folder / _PACKAGE
+    files = _files_of(trainer.value)
     changed = [name for name, content in files.items() if _differs(target / name, content)]
     if changed and not force:
         raise Conflict(
@@ -69,6 +83,15 @@ def adapter(
     written = [str(target / name) for name in files]
     session.output.text("\n".join(written), record=CopiedAdapter(trainer, written))
     session.output.hint("docs/training-engines.md has the commands")
+
+
+def _files_of(name: str) -> dict[str, bytes]:
+    """{file name: content} of the adapter `name`; raises KeyError for an unknown one."""
+    found = {f"{each}.py": _FOLDER / f"{each}.py" for each in ("__init__", *ADAPTERS[name])}
+    if "continuation.py" in found:
+        # Here it only names what the TRL engine has.
+        found["continuation.py"] = _FOLDER.parent / "engines/trl/prime_trl/conversations.py"
+    return {name: path.read_bytes() for name, path in found.items()}
 
 
 def _differs(path: Path, content: bytes) -> bool:

@@ -10,12 +10,11 @@ from prime_cli.models.serving.engines import find_gpus
 from prime_cli.session import Session
 from prime_cli.training.engines.catalogue import TrainingEngine, find_engine
 from prime_cli.training.engines.launch import EngineFiles
-from prime_cli.training.nodes import FirstNode, facts_of_node, read_waiting
+from prime_cli.training.nodes import FirstNode, address_of, facts_of_node, find_task, read_waiting
 from prime_cli.training.other_node import OtherNode, folder_by, reaching_address
 from prime_cli.training.prepare import engine_packages
 from prime_cli.training.record import find_training
 from prime_cli.training.request import TrainRequest
-from prime_cli.training.slurm import address_of, find_task
 
 PythonOf = Callable[[Session, TrainingEngine, bool, Path | None], Path]
 """Makes or checks the interpreter of an engine, for GPUs or a CPU; it may be the user's own."""

@@ -11,8 +11,7 @@ from prime_cli.commands.eval.summary import relative_path
 from prime_cli.core.errors import NotFound, UsageError
 from prime_cli.evals.planning.request import EvalRequest
 from prime_cli.session import Session
-from prime_cli.training.engines.prime_rl.plan import plan_prime_rl
-from prime_cli.training.engines.prime_rl.run import FILE
+from prime_cli.training.engines.prime_rl.run import FILE, plan_prime_rl
 from prime_cli.training.request import TrainRequest
 
 _ALLOWED = frozenset(

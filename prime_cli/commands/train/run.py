@@ -57,6 +57,7 @@ from prime_cli.session import Session
 from prime_cli.training.config_file import ADAPTERS_NOTE, FileRequest, read_config_file, with_file
 from prime_cli.training.engines.catalogue import PRIME_RL, TrainingEngine
 from prime_cli.training.engines.launch import check_packages
+from prime_cli.training.fine_tuning import read_sft_file
 from prime_cli.training.nodes import FirstNode
 from prime_cli.training.plan import TrainingPlan
 from prime_cli.training.prepare import (
@@ -73,7 +74,6 @@ from prime_cli.training.record import (
 from prime_cli.training.request import TrainRequest
 from prime_cli.training.resume import prepare_resume
 from prime_cli.training.run import TrainingResult, train
-from prime_cli.training.sft_file import read_sft_file
 
 _SHARED = (
     *("model", "num_examples", "rollouts_per_example", "max_tokens", "temperature", "sampling"),

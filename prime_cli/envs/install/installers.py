@@ -1,19 +1,40 @@
-"""Install into a workspace, and uninstall from it, with `uv` or `pip`."""
+"""Install into a workspace, and uninstall from it, with `uv` or `pip`.
+
+prime moves its own packages, and asks about everybody else's: what came with an installation by
+prime is noted in the virtual environment, and what came along with prime itself is what its
+requirements and complete extras name.
+"""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from pathlib import Path
+
+import msgspec
+from packaging.requirements import Requirement
 
 from prime_cli.core.errors import NotFound, PrimeError, ResolveFailed
+from prime_cli.core.installation import DISTRIBUTION
+from prime_cli.core.paths import write_atomically
 from prime_cli.core.process import Completed, child_environment, run
 from prime_cli.core.refs import EnvRef, is_reference, normalize_name
-from prime_cli.envs.install.installed import InstalledPackage
+from prime_cli.envs.install.installed import (
+    InstalledPackage,
+    applies,
+    marker_environment,
+    unmet_requirements,
+)
 from prime_cli.envs.install.workspace import Workspace
 from prime_cli.runtime.uv_tool import network_failure, run_uv
 
 _MOVE = re.compile(r"^\s*([+~-]) ([A-Za-z0-9._-]+)(?:==(\S+)| @ (\S+))?", re.MULTILINE)
 _NO_PIP = "No module named pip"
+_NOTE = "prime-packages.json"
+"""{name: version} of what prime brought, in the folder of the virtual environment."""
+
+_PLAIN_EXTRA = "verifiers"
+"""An extra that names one package: to ask for it is to ask for that package."""
 
 
 class Installer(StrEnum):
@@ -205,3 +226,100 @@ def _find(
 def _came_from(package: InstalledPackage, slug: str) -> bool:
     origin = package.origin
     return origin is not None and origin.ref is not None and EnvRef.parse(origin.ref).slug == slug
+
+
+def note_brought(
+    workspace: Workspace,
+    before: Mapping[str, InstalledPackage],
+    after: Mapping[str, InstalledPackage],
+) -> None:
+    """Note what an installation added or moved; raises StorageFailed."""
+    if workspace.folder is None:
+        return
+    kept = {name: version for name, version in _noted(workspace).items() if name in after}
+    new = {
+        name: package.version
+        for name, package in after.items()
+        if name not in before or before[name].version != package.version
+    }
+    if new:
+        note = msgspec.json.encode({**kept, **new}, order="sorted")
+        write_atomically(workspace.folder / _NOTE, note, mode=0o644)
+
+
+def foreign_changes(
+    changes: Sequence[PackageChange],
+    installed: Mapping[str, InstalledPackage],
+    named: Collection[str],
+    workspace: Workspace,
+    version: str,
+) -> tuple[PackageChange, ...]:
+    """The `changes` to confirm: other versions of packages that prime did not bring.
+
+    Also of packages that prime brought, if another installed package rules the new version out.
+    `named` are the packages that the user asked for; `version` is that of the workspace's Python.
+    """
+    moved = [c for c in changes if c.before and c.before != c.after and c.name not in named]
+    if not moved:
+        return ()
+    ours = brought_by_prime(installed, workspace, version)
+    leaving = {*named, *(change.name for change in changes)}
+    staying = [package for name, package in installed.items() if name not in leaving]
+    environment = marker_environment(version)
+    return tuple(c for c in moved if c.name not in ours or _breaks(c, staying, environment))
+
+
+def brought_by_prime(
+    installed: Mapping[str, InstalledPackage], workspace: Workspace, version: str
+) -> frozenset[str]:
+    """The names of packages that prime brought: with an environment, or along with itself."""
+    noted = _noted(workspace)
+    own = {name for name, package in installed.items() if noted.get(name) == package.version}
+    return frozenset(own | set(_came_with_prime(installed, version)) - {DISTRIBUTION})
+
+
+def _noted(workspace: Workspace) -> dict[str, str]:
+    try:
+        content = (workspace.folder or Path()).joinpath(_NOTE).read_bytes()
+        return msgspec.json.decode(content, type=dict[str, str])
+    except (OSError, msgspec.MsgspecError):
+        return {}
+
+
+def _came_with_prime(installed: Mapping[str, InstalledPackage], version: str) -> Iterator[str]:
+    """What prime and its complete extras require, and what that requires in turn."""
+    prime = installed.get(DISTRIBUTION)
+    if prime is None:
+        return
+    extras = [each for each in prime.headers("Provides-Extra") if each != _PLAIN_EXTRA]
+    asked = {each: [Requirement(f"{DISTRIBUTION}[{each}]")] for each in extras}
+    complete = [e for e in extras if not unmet_requirements(asked[e], dict(installed), version)]
+    environment = marker_environment(version)
+    seen: set[tuple[str, str]] = set()
+    waiting = [(DISTRIBUTION, extra) for extra in ("", *complete)]
+    while waiting:
+        name, extra = waiting.pop()
+        if (name, extra) in seen or name not in installed:
+            continue
+        seen.add((name, extra))
+        yield name
+        for each in _requirements(installed[name], environment, extra):
+            waiting += [(normalize_name(each.name), wanted) for wanted in ("", *each.extras)]
+
+
+def _requirements(
+    package: InstalledPackage, environment: dict[str, str], extra: str = ""
+) -> Iterator[Requirement]:
+    return (each for each in package.requires if applies(each.marker, environment, extra))
+
+
+def _breaks(
+    change: PackageChange, staying: Sequence[InstalledPackage], environment: dict[str, str]
+) -> bool:
+    """Whether a package of `staying` rules out the new version."""
+    return any(
+        change.after is None or not each.specifier.contains(change.after, prereleases=True)
+        for package in staying
+        for each in _requirements(package, environment)
+        if normalize_name(each.name) == change.name
+    )

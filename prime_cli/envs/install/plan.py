@@ -25,10 +25,11 @@ from prime_cli.envs.install.installed import (
 from prime_cli.envs.install.installers import (
     InstallRequest,
     PackageChange,
+    foreign_changes,
     install,
+    note_brought,
     preview_changes,
 )
-from prime_cli.envs.install.ownership import foreign_changes, note_brought
 from prime_cli.envs.install.sources import (
     InstallItem,
     InstallOptions,

@@ -16,8 +16,8 @@ from typing import Any
 import tomli_w
 from packaging.version import InvalidVersion, Version
 
+from prime_cli.core.archive.members import unpack_archive
 from prime_cli.core.archive.sources import SourceFile, content_hash, list_sources
-from prime_cli.core.archive.unpack import unpack_archive
 from prime_cli.core.archive.wheel_comparison import check_record
 from prime_cli.core.archive.wheels import WheelFacts, open_wheel, read_wheel
 from prime_cli.core.errors import BadProject, NotFound, PrimeError, UsageError

@@ -1,4 +1,7 @@
-"""Receipts of runs: verified from the files beside them, and signed as wheels are."""
+"""Receipts of runs: verified from the files beside them, and signed as wheels are.
+
+A signer is one of all whom the user's files name.
+"""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,13 +11,14 @@ import msgspec
 from prime_cli.core.errors import GateFailed, NotFound, NotTrusted, PrimeError
 from prime_cli.core.formatting import pluralize
 from prime_cli.core.paths import storage_errors, write_atomically
-from prime_cli.envs.signatures.receipts import verify_receipt_signatures
+from prime_cli.envs.signatures.signers import AllowedSigners
 from prime_cli.envs.signatures.versions import (
     ALLOWED,
     BAD,
     SignatureVerdict,
     format_verdict,
     signer_of,
+    verify_signatures,
 )
 from prime_cli.runs.folder import RunFolder, writing
 from prime_cli.runs.manifest import load_manifest
@@ -31,7 +35,9 @@ from prime_cli.runs.receipt import (
     receipt_statement,
     scan_journal,
 )
-from prime_cli.wire.locks import MOST_SIGNATURES
+from prime_cli.wire.locks import MOST_SIGNATURES, Signature
+
+_NOBODY = {"nobody": None}
 
 
 class ReceiptVerification(msgspec.Struct, frozen=True, kw_only=True):
@@ -68,7 +74,7 @@ def verify_receipt(path: Path, home: Path) -> ReceiptVerification:
     problems = [*_edits(receipt, content), *_changes(folder, receipt)]
     if not problems:
         problems = list(_contradictions(folder, receipt))
-    signatures = tuple(verify_receipt_signatures(receipt, home))
+    signatures = tuple(_verify_receipt_signatures(receipt, home))
     problems += [f"a signature is bad: {each.signer}" for each in signatures if each.verdict == BAD]
     valid = not problems
     return ReceiptVerification(
@@ -180,3 +186,24 @@ def _limits(
     sessions = {each.started for each in load_manifest(folder.manifest).sessions}
     if not sessions <= {each.at for each in receipt.plans}:
         yield "that the plans of all sessions were recorded: a release without receipts began it"
+
+
+def _verify_receipt_signatures(receipt: Receipt, home: Path) -> list[SignatureVerdict]:
+    """The verdict on each; an allowed `signer` begins with the owner who is allowed in `home`."""
+    owners = dict.fromkeys(each.owner for each in AllowedSigners(home).all()) or _NOBODY
+    return [
+        _best([_judge(receipt, each, who, home) for who in owners]) for each in receipt.signatures
+    ]
+
+
+def _best(verdicts: list[SignatureVerdict]) -> SignatureVerdict:
+    return next((each for each in verdicts if each.verdict == ALLOWED), verdicts[0])
+
+
+def _judge(receipt: Receipt, signature: Signature, owner: str, home: Path) -> SignatureVerdict:
+    statement = receipt_statement(receipt)
+    place = Path(receipt.sha256) / RECEIPT
+    (found,) = verify_signatures([signature], statement, owner=owner, wheel=place, home=home)
+    if found.verdict != ALLOWED:
+        return found
+    return SignatureVerdict(found.kind, ALLOWED, f"{owner}, {found.signer}")

@@ -6,12 +6,13 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, ClassVar
 
-from sqlalchemy import Connection, Engine, event
+from sqlalchemy import ColumnElement, Connection, Engine, Row, Select, event, func, select
 from sqlalchemy.exc import DataError, DBAPIError
 from sqlalchemy.exc import IntegrityError as ConstraintFailed
 from sqlalchemy.exc import TimeoutError as PoolExhausted
 
 from prime_cli.core.errors import Conflict, PrimeError, Unreachable, UsageError
+from prime_cli.wire.queries import PageQuery
 
 
 class Database(ABC):
@@ -138,3 +139,13 @@ def _refuse_nul(
         for value in row.values() if isinstance(row, dict) else row:
             if isinstance(value, str) and "\0" in value:
                 raise UsageError("Text must not contain NUL characters")
+
+
+def read_page(
+    connection: Connection, wanted: Select[Any], order: ColumnElement[Any], query: PageQuery
+) -> tuple[list[Row[Any]], int]:
+    """The rows of a page in an order without ties, and how many there are on all pages."""
+    every = wanted.with_only_columns(order, maintain_column_froms=True).subquery()
+    total = connection.execute(select(func.count()).select_from(every)).scalar_one()
+    rows = connection.execute(wanted.order_by(order).offset(query.offset).limit(query.limit)).all()
+    return list(rows), total

@@ -1,22 +1,23 @@
-"""Logging in: the client's requests, and the page where its user approves them."""
+"""Logging in: the client's requests, the page where its user approves, and signing in for it."""
 
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import RedirectResponse, Response
 
-from prime_cli.core.errors import NotFound, PrimeError, UsageError
+from prime_cli.core.errors import NotAllowed, NotFound, PrimeError, UsageError
 from prime_cli.hub.browser_cookies import FORM_FIELD, act_for_form, session_of
-from prime_cli.hub.dispatch import caller_of, hub_of, run, run_write
+from prime_cli.hub.dispatch import caller_of, hub_of, run, run_outside, run_write
+from prime_cli.hub.identity.sign_in import SECONDS, SignIn, SignInClient
 from prime_cli.hub.middleware import read_keys
-from prime_cli.hub.routes import sign_in
 from prime_cli.hub.routes.browser_sessions import code_of_browser, finish_login
 from prime_cli.hub.routes.requests import read_form
 from prime_cli.hub.routes.responses import answer_page, withhold_inside
 from prime_cli.hub.routes.router import Router
-from prime_cli.hub.services import logins
-from prime_cli.hub.urls import LOGIN_PAGE
+from prime_cli.hub.services import identities, logins
+from prime_cli.hub.urls import LOGIN_PAGE, SIGN_IN_PAGE, SIGN_IN_RETURN
 from prime_cli.pages.login import (
     LoginRequest,
     SignedIn,
+    SignInState,
     approval_page,
     approved_page,
     code_page,
@@ -31,6 +32,8 @@ from prime_cli.wire.accounts import (
 )
 
 router = Router(enveloped=False)
+
+_COOKIE = "prime_sign_in"
 
 # --- The client ---
 
@@ -81,11 +84,11 @@ async def decide(request: Request) -> Response:
         _check_fields(form)
         if form["answer"] == "refuse":
             await run_write(hub, logins.refuse_login, hub, address, code)
-            return sign_in.forget(answer_page(request, refused_page()))
+            return _forget_sign_in(answer_page(request, refused_page()))
         user = await _approve(request, form, code)
         if logins.read_code(code) == code_of_browser(request):
-            return sign_in.forget(finish_login())
-        return sign_in.forget(answer_page(request, approved_page(user)))
+            return _forget_sign_in(finish_login())
+        return _forget_sign_in(answer_page(request, approved_page(user)))
     except PrimeError as error:
         return await _ask_again(request, code, withhold_inside(request, error))
 
@@ -96,7 +99,7 @@ async def _approve(request: Request, form: dict[str, str], code: str) -> str:
     if form["answer"] == "session":
         session = await act_for_form(request, form)
         return await run_write(hub, logins.approve_login_as, hub, session.caller, code)
-    user = await sign_in.approve(request, form)
+    user = await _approve_signed_in(request, form)
     if user is not None:
         return user
     return await run_write(hub, logins.approve_login, hub, address, code, form.get("key", ""))
@@ -137,4 +140,127 @@ async def _form(request: Request, login: LoginRequest, problem: PrimeError | Non
     by = None
     if session is not None and session.caller.slug and not session.owns_key:
         by = SignedIn(session.caller.slug, session.form_token)
-    return approval_page(login, await sign_in.state_of(request, login.code), problem, by)
+    return approval_page(login, await _sign_in_state(request, login.code), problem, by)
+
+
+# --- Signing in with a provider, to approve a login on its page ---
+
+
+def _sign_in_client(request: Request) -> SignInClient | None:
+    """What signs users in, if the hub has a provider."""
+    client: SignInClient | None = request.app.state.sign_in
+    return client
+
+
+@router.page(SIGN_IN_PAGE)
+async def begin_sign_in(request: Request) -> Response:
+    """Send the browser to the provider."""
+    hub, code = hub_of(request), request.query_params.get("code", "")
+    try:
+        client = _require(request)
+        found = await run(hub, logins.find_login, hub, caller_of(request).address, code)
+        url, begun = await run_outside(hub, client.begin, found.code)
+    except PrimeError as error:
+        return _answer_error(request, error)
+    return await _redirect(request, client, url, begun)
+
+
+@router.page(SIGN_IN_RETURN)
+async def finish(request: Request) -> Response:
+    """Take the browser back from the provider, to the page of its login."""
+    hub = hub_of(request)
+    try:
+        client = _require(request)
+        begun = await _read(request, client)
+        if begun is None:
+            raise NotAllowed(
+                "This sign-in was not begun in this browser, or too long ago", hint="log in again"
+            )
+        answer = dict(request.query_params)
+        identity = await run_outside(hub, client.finish, begun, answer)
+    except PrimeError as error:
+        return _forget_sign_in(_answer_error(request, error))
+    done = SignIn(begun.code, begun.ends, identity=identity)
+    return await _redirect(request, client, f"{LOGIN_PAGE}?code={begun.code}", done)
+
+
+async def _sign_in_state(request: Request, code: str) -> SignInState | None:
+    """What the page of the login `code` shows of a provider."""
+    client = _sign_in_client(request)
+    if client is None:
+        return None
+    found = await _read(request, client)
+    href = f"{SIGN_IN_PAGE}?code={code}"
+    if found is None or found.identity is None or found.code != code:
+        return SignInState(client.settings.name, href)
+    hub, identity = hub_of(request), found.identity
+    user = await run(hub, identities.find_user_of, hub, identity)
+    who = identity.email or identity.username or identity.subject
+    if user is not None:
+        return SignInState(client.settings.name, href, who, user)
+    suggested = await run(hub, identities.suggest_slug, hub, identity)
+    return SignInState(
+        client.settings.name, href, who, suggested=suggested, sign_up=client.settings.sign_up
+    )
+
+
+async def _approve_signed_in(request: Request, form: dict[str, str]) -> str | None:
+    """Let a client in as the user who has signed in; None if nobody has.
+
+    `answer` also says whether a new user is to be created, or one to be connected. Raises what the
+    services raise.
+    """
+    client = _sign_in_client(request)
+    found = await _read(request, client) if client else None
+    code = logins.read_code(form.get("code", ""))
+    if found is None or found.identity is None or found.code != code:
+        if form["answer"] in ("create", "connect"):
+            raise NotAllowed("The sign-in has ended", hint="sign in again")
+        return None
+    hub, address, identity = hub_of(request), caller_of(request).address, found.identity
+    if form["answer"] == "create":
+        slug = form.get("user", "")
+        await run_write(hub, identities.create_user_of, hub, address, identity, slug)
+    elif form["answer"] == "connect":
+        key = form.get("key", "")
+        await run_write(hub, identities.connect_user_of, hub, address, identity, key)
+    elif form.get("key"):
+        return None
+    return await run_write(hub, identities.approve_login_by, hub, address, identity, code)
+
+
+def _forget_sign_in(response: Response) -> Response:
+    """The response, after which the browser is signed in no longer."""
+    response.delete_cookie(_COOKIE, path=LOGIN_PAGE)
+    return response
+
+
+def _answer_error(request: Request, error: PrimeError) -> Response:
+    shown = withhold_inside(request, error)
+    return answer_page(request, code_page(shown), shown)
+
+
+def _require(request: Request) -> SignInClient:
+    client = _sign_in_client(request)
+    if client is None:
+        raise UsageError("This hub has no provider to sign in with", hint="use an API key")
+    return client
+
+
+async def _read(request: Request, client: SignInClient) -> SignIn | None:
+    return await run(hub_of(request), client.unseal, request.cookies.get(_COOKIE))
+
+
+async def _redirect(request: Request, client: SignInClient, url: str, value: SignIn) -> Response:
+    response = RedirectResponse(url, 303, headers={"cache-control": "no-store"})
+    response.set_cookie(
+        _COOKIE,
+        await run(hub_of(request), client.seal, value),
+        max_age=SECONDS,
+        path=LOGIN_PAGE,
+        secure=hub_of(request).settings.public_url.startswith("https:"),
+        httponly=True,
+        # The return comes from the provider's site.
+        samesite="lax",
+    )
+    return response

@@ -1,12 +1,12 @@
-"""Publishing an environment, step by step."""
+"""Publishing an environment, step by step, and the publishers that are trusted to."""
 
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
 from prime_cli.core.errors import IntegrityError
-from prime_cli.hub.dispatch import call, hub_of, run, run_write
+from prime_cli.hub.dispatch import call, caller_of, hub_of, run, run_outside, run_write
 from prime_cli.hub.routes.router import Router
-from prime_cli.hub.services import environment_creation, publishing
+from prime_cli.hub.services import environment_creation, publishers, publishing
 from prime_cli.hub.urls import UPLOAD
 from prime_cli.wire.environments import (
     ArtifactRequest,
@@ -16,10 +16,20 @@ from prime_cli.wire.environments import (
     VersionTicket,
     WheelTicket,
 )
+from prime_cli.wire.publishers import (
+    MintedKey,
+    MintRequest,
+    NewPublisher,
+    Publisher,
+    PublisherList,
+    PublisherQuery,
+)
+from prime_cli.wire.secrets import Done
 
 router = Router(needs_key=True)
 
 _ID = "/environmentshub/{id}"
+_MOST_TOKEN_BYTES = 64 * 1024
 
 
 @router.post("/environmentshub/resolve", "Get or create an environment")
@@ -62,3 +72,29 @@ async def upload(request: Request) -> Response:
     finally:
         incoming.discard()
     return Response()
+
+
+@router.get("/publishers", "List the trusted publishers of what the caller manages")
+async def list_publishers(request: Request, query: PublisherQuery) -> PublisherList:
+    return await call(request, publishers.list_publishers, query)
+
+
+@router.post("/publishers", "Trust CI jobs to publish an environment, or all of an owner")
+async def add_publisher(request: Request, body: NewPublisher) -> Publisher:
+    return await call(request, publishers.add_publisher, body)
+
+
+@router.delete("/publishers/{publisher_id}", "Stop trusting a publisher")
+async def remove_publisher(request: Request) -> Done:
+    return await call(request, publishers.remove_publisher, request.path_params["publisher_id"])
+
+
+@router.post(
+    "/publishers/mint-key",
+    "Exchange the OIDC token of a CI job for a key of 15 minutes that only publishes",
+    needs_key=False,
+    most_bytes=_MOST_TOKEN_BYTES,
+)
+async def mint_key(request: Request, body: MintRequest) -> MintedKey:
+    hub, issuers = hub_of(request), request.app.state.issuers
+    return await run_outside(hub, publishers.mint_key, hub, caller_of(request), issuers, body)

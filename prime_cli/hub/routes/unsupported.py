@@ -7,8 +7,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from prime_cli.hub.api_router import ANYTHING
 from prime_cli.hub.routes.responses import answer
+from prime_cli.hub.routes.router import ANYTHING
 from prime_cli.wire.problems import WHOLE_REQUEST, Problem, Wrong
 
 _NO_TRACES = "This hub stores no traces; set PRIME_TRACES_OPT_OUT=1"

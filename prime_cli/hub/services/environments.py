@@ -9,8 +9,7 @@ import msgspec
 from msgspec import Struct
 from sqlalchemy import Connection, Row, delete, exists, func, insert, or_, select, update
 
-from prime_cli.core.archive.members import ArchiveMember
-from prime_cli.core.archive.unpack import inspect_archive, read_member
+from prime_cli.core.archive.members import ArchiveMember, inspect_archive, read_member
 from prime_cli.core.errors import NotAllowed, NotFound
 from prime_cli.core.refs import EnvRef
 from prime_cli.hub.context import Caller, Hub

@@ -12,7 +12,7 @@ from sqlalchemy import Connection, Row, Select, delete, func, insert, select
 from prime_cli.core.errors import NotAllowed, NotFound, RateLimited, UsageError
 from prime_cli.core.formatting import format_bytes, pluralize
 from prime_cli.hub.context import Caller, Hub
-from prime_cli.hub.db.paging import read_page
+from prime_cli.hub.db.engine import read_page
 from prime_cli.hub.db.tables import (
     artifacts,
     environments,

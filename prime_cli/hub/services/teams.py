@@ -7,7 +7,7 @@ from sqlalchemy import ColumnElement, Connection, Row, delete, func, insert, sel
 
 from prime_cli.core.errors import Conflict, NotAllowed, NotFound, UsageError
 from prime_cli.hub.context import Caller, Hub
-from prime_cli.hub.db.paging import read_page
+from prime_cli.hub.db.engine import read_page
 from prime_cli.hub.db.tables import invitations, members, owners
 from prime_cli.hub.services.access import (
     TEAM,

@@ -6,7 +6,7 @@ from sqlalchemy import Connection, Row, Select, delete, func, insert, select, up
 
 from prime_cli.core.errors import Conflict, NotAllowed, NotFound, NotLoggedIn, UsageError
 from prime_cli.hub.context import Caller, Hub
-from prime_cli.hub.db.paging import read_page
+from prime_cli.hub.db.engine import read_page
 from prime_cli.hub.db.tables import environments, evaluations, keys, members, owners
 from prime_cli.hub.search_index import reindex_owner
 from prime_cli.hub.services.access import (

@@ -32,9 +32,8 @@ from prime_cli.hub.services.access import USER, check_slug, find_owner
 from prime_cli.hub.services.audit import record
 from prime_cli.hub.services.keys import ADMIN, create_key
 from prime_cli.hub.serving.connections import watch_connections
-from prime_cli.hub.serving.health import answer_health
 from prime_cli.hub.serving.options import ServeOptions
-from prime_cli.hub.serving.ports import reserve_port
+from prime_cli.hub.serving.ports import answer_health, reserve_port
 from prime_cli.hub.serving.proxies import read_networks
 from prime_cli.hub.tokens import new_id
 

@@ -1,13 +1,16 @@
 """Control groups of a sandbox: the limits of memory, CPU and processes that the system lets us set.
 
-Root creates them at the top; a user in a systemd scope, which needs version 2. A limit that cannot
-be set is left out, and reported.
+Root creates them at the top; a user in a systemd scope, which needs version 2: systemd alone
+divides the others, see "Control Group APIs and Delegation" in its documentation. A limit that
+cannot be set is left out, and reported.
 """
 
 import asyncio
 import os
+import secrets
+import shutil
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from io import FileIO
@@ -15,8 +18,14 @@ from pathlib import Path
 from typing import Protocol
 
 from prime_cli.core.formatting import format_bytes
-from prime_cli.runtime.isolation.scope import SCOPE
+from prime_cli.core.process import TimedOut, run
 
+_SCOPE = "prime-sandboxes-"
+"""The prefix of our scopes' names."""
+
+_WORDS = ("--user", "--scope", "--quiet", "--collect", "--property=Delegate=yes")
+_LIST = 'cat "/sys/fs/cgroup$(sed -n s/^0:://p /proc/self/cgroup)/cgroup.controllers"'
+_SECONDS = 5.0
 PROCESSES = 1024
 """The most processes of a sandbox."""
 _ROOT = Path("/sys/fs/cgroup")
@@ -25,6 +34,32 @@ _LEAF = "supervisor"
 _PERIOD = 100_000
 _PAUSES = (*(0.001 * 2**number for number in range(5)), *[0.02] * 100)
 """Between tries to remove a group, in seconds: processes that were killed take a few ms to go."""
+
+
+def scope_words(environ: Mapping[str, str]) -> list[str]:
+    """The words before a program with which systemd starts it in such a scope.
+
+    None for root, who needs no scope, and where systemd refuses.
+    """
+    if sys.platform == "win32" or os.geteuid() == 0 or not delegated_controllers(environ):
+        return []
+    return _words(environ)
+
+
+def delegated_controllers(environ: Mapping[str, str]) -> frozenset[str]:
+    """The controllers that systemd delegates to this user, found by a try; none without systemd."""
+    if "XDG_RUNTIME_DIR" not in environ:
+        return frozenset()
+    try:
+        tried = run([*_words(environ), "sh", "-c", _LIST], env=environ, timeout=_SECONDS)
+    except (OSError, TimedOut):
+        return frozenset()
+    return frozenset(tried.out.split() if tried.ok else ())
+
+
+def _words(environ: Mapping[str, str]) -> list[str]:
+    program = shutil.which("systemd-run", path=environ.get("PATH")) or "systemd-run"
+    return [program, *_WORDS, f"--unit={_SCOPE}{secrets.token_hex(8)}", "--"]
 
 
 class Limited(Protocol):
@@ -193,7 +228,7 @@ def _own_group(root: Path) -> Path | None:
     if (root / "cgroup.type").exists() or not _may_divide(root):
         group = root / _name_of_own_group()
         group = group.parent if group.name == _LEAF else group
-        if not group.name.startswith(SCOPE):
+        if not group.name.startswith(_SCOPE):
             return None
     return group if _may_divide(group) else None
 

@@ -23,9 +23,9 @@ from prime_cli.runtime.isolation.bubblewrap import (
     cover_proc,
     find_bubblewrap,
     namespace_options,
+    system_call_filter,
     wrap,
 )
-from prime_cli.runtime.isolation.system_calls import system_call_filter
 from prime_cli.runtime.layers import base_of, below_of
 from prime_cli.runtime.variables import without_network
 

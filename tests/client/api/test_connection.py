@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from prime_cli.client.api.client import HubClient
-from prime_cli.client.api.probe import probe
+from prime_cli.client.api.single_requests import probe
 from prime_cli.client.api.transports import OfflineTransport
 from prime_cli.core.digests import digest_file
 from prime_cli.core.errors import (

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from prime_cli.client.api.providers import fetch
+from prime_cli.client.api.single_requests import fetch
 from prime_cli.session import Session
 from tests.helpers.cli import Prime, Result
 from tests.helpers.openid_provider import OpenIdProvider, openid_provider

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from prime_cli.training.adapters.files import ADAPTERS
+from prime_cli.commands.rollouts.adapter import ADAPTERS
 from tests.helpers.cli import Prime
 
 

@@ -12,8 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from prime_cli.core.archive.limits import ArchiveLimits, folded
-from prime_cli.core.archive.members import Names
-from prime_cli.core.archive.unpack import inspect_archive
+from prime_cli.core.archive.members import Names, inspect_archive
 from prime_cli.core.archive.wheels import read_wheel
 from prime_cli.core.errors import UnsafeContent
 from tests.helpers.wild import write_wheel

@@ -10,9 +10,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from prime_cli.core.archive.limits import DEFAULT_LIMITS, MEBIBYTE, ArchiveLimits
-from prime_cli.core.archive.members import index_zip
+from prime_cli.core.archive.members import index_zip, inspect_archive, unpack_archive
 from prime_cli.core.archive.reproducibility import repack_wheel
-from prime_cli.core.archive.unpack import inspect_archive, unpack_archive
 from prime_cli.core.archive.wheel_comparison import check_record
 from prime_cli.core.archive.wheels import read_wheel
 from prime_cli.core.errors import UnsafeContent

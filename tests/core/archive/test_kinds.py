@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prime_cli.core.archive.kinds import find_kinds
+from prime_cli.core.archive.source_analysis import find_kinds
 
 
 @pytest.mark.parametrize(

@@ -14,8 +14,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from prime_cli.core.archive.limits import ArchiveLimits
+from prime_cli.core.archive.members import inspect_archive, read_member, unpack_archive
 from prime_cli.core.archive.sources import list_sources, write_source_archive
-from prime_cli.core.archive.unpack import inspect_archive, read_member, unpack_archive
 from prime_cli.core.errors import IntegrityError, NotFound, PrimeError, UnsafeContent
 
 Entry = tuple[str, bytes]

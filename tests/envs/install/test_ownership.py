@@ -5,8 +5,12 @@ from pathlib import Path
 import pytest
 
 from prime_cli.envs.install.installed import InstalledPackage, read_distributions
-from prime_cli.envs.install.installers import PackageChange
-from prime_cli.envs.install.ownership import brought_by_prime, foreign_changes, note_brought
+from prime_cli.envs.install.installers import (
+    PackageChange,
+    brought_by_prime,
+    foreign_changes,
+    note_brought,
+)
 from prime_cli.envs.install.workspace import Workspace
 
 PRIME = """Provides-Extra: verifiers

@@ -9,8 +9,7 @@ from prime_cli.core.archive.wheel_comparison import check_record
 from prime_cli.core.archive.wheels import WheelFacts, read_wheel
 from prime_cli.core.errors import BuildFailed, UsageError
 from prime_cli.core.progress import Silent
-from prime_cli.envs.project.build import build_checked, build_wheel
-from prime_cli.envs.project.build_backend import hatchling_fits
+from prime_cli.envs.project.build import build_checked, build_wheel, hatchling_fits
 from prime_cli.envs.project.folder import load_project
 from tests.helpers.wild import BACKENDS, SINGLE_TURN, WILD, Shape, write_project
 

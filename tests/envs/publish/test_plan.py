@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from prime_cli.client.api.client import HubClient
+from prime_cli.core.archive.members import unpack_archive
 from prime_cli.core.archive.sources import content_hash, list_sources
-from prime_cli.core.archive.unpack import unpack_archive
 from prime_cli.core.digests import digest_file
 from prime_cli.core.errors import (
     BadProject,

@@ -3,8 +3,8 @@ from pathlib import Path
 
 import pytest
 
+from prime_cli.hub.context import open_database
 from prime_cli.hub.db.engine import Database
-from prime_cli.hub.db.schema import open_database
 from tests.helpers.postgres import fresh_database
 
 

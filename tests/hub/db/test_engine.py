@@ -9,8 +9,8 @@ from sqlalchemy import create_engine, insert, select, text, update
 from sqlalchemy.pool import NullPool, QueuePool
 
 from prime_cli.core.errors import Conflict, StorageFailed, Unreachable, UsageError
+from prime_cli.hub.context import open_database
 from prime_cli.hub.db.engine import Database
-from prime_cli.hub.db.schema import open_database
 from prime_cli.hub.db.sqlite import SqliteDatabase, open_sqlite
 from prime_cli.hub.db.tables import counters, owners
 

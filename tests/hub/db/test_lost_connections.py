@@ -7,8 +7,8 @@ import pytest
 from sqlalchemy import select
 
 from prime_cli.core.errors import Unreachable
+from prime_cli.hub.context import open_database
 from prime_cli.hub.db.engine import Database
-from prime_cli.hub.db.schema import open_database
 from prime_cli.hub.db.tables import counters
 from prime_cli.hub.storage.files import FileStorage
 from tests.helpers.postgres import OwnServer

@@ -8,8 +8,8 @@ import pytest
 from sqlalchemy import text
 
 from prime_cli.core.errors import StorageFailed, Unreachable, UsageError
+from prime_cli.hub.context import open_database
 from prime_cli.hub.db.postgres import open_postgres
-from prime_cli.hub.db.schema import open_database
 from prime_cli.hub.db.tables import counters
 from prime_cli.hub.serving.options import ServeOptions
 from prime_cli.hub.settings import HubSettings

@@ -10,10 +10,10 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import Column, Connection, MetaData, Table, inspect, select, text
 
 from prime_cli.core.errors import IntegrityError, StorageFailed
+from prime_cli.hub.context import open_database
 from prime_cli.hub.db import migrations
 from prime_cli.hub.db.engine import Database
 from prime_cli.hub.db.postgres import open_postgres
-from prime_cli.hub.db.schema import open_database
 from prime_cli.hub.db.sqlite import open_sqlite
 from prime_cli.hub.db.tables import (
     SCHEMA,

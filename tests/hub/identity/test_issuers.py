@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from joserfc.jwk import ECKey, RSAKey
 
-from prime_cli.client.api.providers import fetch
+from prime_cli.client.api.single_requests import fetch
 from prime_cli.core.errors import NotAllowed, Unreachable
 from prime_cli.hub.identity.issuers import KEPT_SECONDS, LONGEST_TOKEN, Issuers, read_issuer
 from tests.helpers.openid_provider import OpenIdProvider, make_key, openid_provider

@@ -6,9 +6,9 @@ import pytest
 from starlette.middleware.errors import ServerErrorMiddleware
 from starlette.testclient import TestClient
 
-from prime_cli.hub.db.schema import open_database
+from prime_cli.hub.context import open_database
 from prime_cli.hub.db.tables import owners
-from prime_cli.hub.download_counts import DownloadCountMiddleware
+from prime_cli.hub.downloads import DownloadCountMiddleware
 from prime_cli.hub.response_cache.middleware import ResponseCacheMiddleware
 from tests.helpers.database import location_of
 from tests.hub.pushing import HUB, Push, open_app

@@ -11,7 +11,7 @@ from starlette.responses import Response
 
 from prime_cli.client.api.transports import AppTransport
 from prime_cli.hub.app import create_app
-from prime_cli.hub.routes.pages import evaluation_events
+from prime_cli.hub.routes.pages import evaluations
 from prime_cli.hub.services.evaluations import queries
 from prime_cli.pages.events import ASK_LATER
 from tests.hub.evaluating import finalize, made, push
@@ -33,9 +33,7 @@ def hub(app: Starlette) -> httpx.Client:
 async def ask(app: Starlette, wanted: str) -> Response:
     """The answer to a page that waits, which has not been sent yet."""
     scope = {"type": "http", "method": "GET", "path": "/", "headers": [], "query_string": b""}
-    return await evaluation_events.events(
-        Request(scope | {"app": app, "path_params": {"id": wanted}})
-    )
+    return await evaluations.events(Request(scope | {"app": app, "path_params": {"id": wanted}}))
 
 
 async def send(answer: Response) -> str:
@@ -52,7 +50,7 @@ async def send(answer: Response) -> str:
 def test_one_page_too_many_asks_again_later(
     app: Starlette, hub: httpx.Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(evaluation_events, "_MOST", 1)
+    monkeypatch.setattr(evaluations, "_MOST", 1)
     wanted = made(hub)
     push(hub, wanted, [{"reward": 1.0}])
     finalize(hub, wanted)
@@ -72,7 +70,7 @@ def test_one_page_too_many_asks_again_later(
 def test_an_evaluation_is_read_only_to_say_something(
     app: Starlette, hub: httpx.Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(evaluation_events, "_LOOK_SECONDS", 0.0)
+    monkeypatch.setattr(evaluations, "_LOOK_SECONDS", 0.0)
     wanted = made(hub)
     grown = 0
     get_evaluation = queries.get_evaluation

@@ -6,7 +6,7 @@ from typing import Any
 import httpx
 import pytest
 
-from prime_cli.client.api.providers import fetch
+from prime_cli.client.api.single_requests import fetch
 from prime_cli.hub.identity import SignInSettings
 from prime_cli.hub.services.audit import list_entries
 from prime_cli.hub.services.key_management import revoke_all

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import insert, update
 
-from prime_cli.core.archive.kinds import EnvironmentKind
+from prime_cli.core.archive.source_analysis import EnvironmentKind
 from prime_cli.hub.context import Caller, Hub, open_hub
 from prime_cli.hub.db.tables import artifacts, environments, owners, stars, versions
 from prime_cli.hub.search_index import document_words, search_words

@@ -7,7 +7,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from prime_cli.hub.db.schema import open_database
+from prime_cli.hub.context import open_database
 from prime_cli.hub.db.tables import environments
 from tests.helpers.database import location_of
 from tests.helpers.storage import files_only, storage_of

@@ -8,13 +8,13 @@ import httpx
 import pytest
 from sqlalchemy import event
 
-from prime_cli.core.archive.kinds import EnvironmentKind
+from prime_cli.core.archive.source_analysis import EnvironmentKind
 from prime_cli.core.errors import NotFound
 from prime_cli.core.refs import EnvRef
 from prime_cli.hub.context import Caller, Hub, open_hub
 from prime_cli.hub.services.artifacts import drop_abandoned
-from prime_cli.hub.services.catalogue_cards import list_cards
 from prime_cli.hub.services.environment_list import list_environments
+from prime_cli.hub.services.environment_pages import list_cards
 from prime_cli.hub.services.environments import get_detail, set_star
 from prime_cli.hub.services.package_index import list_projects, refresh_index
 from prime_cli.hub.settings import HubSettings

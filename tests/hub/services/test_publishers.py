@@ -7,7 +7,7 @@ from typing import Any
 import httpx
 import pytest
 
-from prime_cli.client.api.providers import fetch
+from prime_cli.client.api.single_requests import fetch
 from prime_cli.hub.services.audit import list_entries
 from prime_cli.hub.services.key_management import list_keys
 from prime_cli.hub.services.publishers import MOST_FAILURES

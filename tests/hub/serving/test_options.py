@@ -118,7 +118,7 @@ def test_pods_that_only_this_machine_reaches_are_known(options: ServeOptions, hi
 
 
 def test_every_variable_of_the_server_is_in_the_guide() -> None:
-    source = (ROOT / "prime_cli/commands/hub/serve_options.py").read_text(encoding="utf-8")
+    source = (ROOT / "prime_cli/commands/hub/serve.py").read_text(encoding="utf-8")
     guide = (ROOT / "docs/hub.md").read_text(encoding="utf-8")
     variables = re.findall(r'(?:envvar|variable)="(PRIME_HUB_\w+)"', source)
     for record in (LimitOptions, IdentityOptions, ServedPodOptions):

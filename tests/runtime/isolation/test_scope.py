@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from prime_cli.runtime.isolation.scope import delegated_controllers, scope_words
+from prime_cli.runtime.isolation.cgroups import delegated_controllers, scope_words
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there is no systemd on Windows")
 

@@ -4,7 +4,7 @@ import struct
 
 import pytest
 
-from prime_cli.runtime.isolation.system_calls import system_call_filter
+from prime_cli.runtime.isolation.bubblewrap import system_call_filter
 
 ALLOWED, NOT_PERMITTED, NO_SUCH_CALL = 0x7FFF0000, 0x00050001, 0x00050026
 X86, ARM, RISCV, I386 = 0xC000003E, 0xC00000B7, 0xC00000F3, 0x40000003

@@ -10,7 +10,7 @@ from prime_cli.core.errors import PrimeError
 from prime_cli.hub.dispatch import call, hub_of, run
 from prime_cli.hub.routes.responses import answer_page_error, show_page
 from prime_cli.hub.routes.router import Router
-from prime_cli.hub.services.catalogue_cards import list_cards
+from prime_cli.hub.services.environment_pages import list_cards
 from prime_cli.hub.services.evaluations import queries, sample_pages
 from prime_cli.pages.assets import ASSET_HEADERS, STATIC, TEXT_HEADERS, find_asset
 from prime_cli.pages.environments import CatalogueFilter, catalogue_page

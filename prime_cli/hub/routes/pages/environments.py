@@ -11,11 +11,10 @@ from prime_cli.hub.routes.requests import read_through, ref_to_read
 from prime_cli.hub.routes.responses import answer_page_error, show_page
 from prime_cli.hub.routes.router import Router
 from prime_cli.hub.services import environments, versions
+from prime_cli.hub.services.environment_pages import compare_versions, read_source
+from prime_cli.hub.services.evaluations.comparisons import compare_neighbours
 from prime_cli.hub.services.evaluations.leaderboard import read_leaderboard
-from prime_cli.hub.services.evaluations.neighbours import compare_neighbours
 from prime_cli.hub.services.readmes import get_readme
-from prime_cli.hub.services.source_facts import read_source
-from prime_cli.hub.services.version_comparison import compare_versions
 from prime_cli.hub.services.version_documents import get_document
 from prime_cli.pages.assets import TEXT_HEADERS
 from prime_cli.pages.details import details_page

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 from prime_cli.core.errors import Conflict, EnvironmentFailed, NotFound, PrimeError, UsageError
 from prime_cli.core.installation import require
-from prime_cli.hub.sandboxes.kubernetes.inspection import read_isolation, read_limits
 from prime_cli.hub.sandboxes.kubernetes.manifests import (
     GROUP,
     LABEL,
@@ -30,6 +29,8 @@ from prime_cli.hub.sandboxes.kubernetes.states import (
     describe_wait,
     is_running,
     needs_place,
+    read_isolation,
+    read_limits,
     why_not_started,
 )
 from prime_cli.hub.sandboxes.provider import RunningSandbox, SandboxSpec

@@ -38,7 +38,7 @@ from prime_cli.hub.sandboxes.supervisor.protocol import (
     leading_variables,
 )
 from prime_cli.hub.supervisors import SYSTEM_PATH, last_lines, start_supervisor
-from prime_cli.runtime.isolation.scope import scope_words
+from prime_cli.runtime.isolation.cgroups import scope_words
 from prime_cli.wire.codec import decode, encode
 from prime_cli.wire.problems import Problem, to_error
 

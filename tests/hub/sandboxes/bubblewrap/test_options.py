@@ -4,7 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from prime_cli.hub.sandboxes.bubblewrap import options
+from prime_cli.hub.sandboxes.bubblewrap import provider
+
+shown_path = provider._shown_path
 
 
 def test_a_link_out_of_what_is_shown_is_shown_as_what_it_leads_to(
@@ -18,12 +20,12 @@ def test_a_link_out_of_what_is_shown_is_shown_as_what_it_leads_to(
     within, beyond = tmp_path / "lib", tmp_path / "certs"
     within.symlink_to("usr/lib")
     beyond.symlink_to("var")
-    monkeypatch.setattr(options, "SYSTEM", (str(shown), str(within), str(beyond)))
-    assert options._shown(within).options == ["--symlink", "usr/lib", str(within)]
+    monkeypatch.setattr(provider, "SYSTEM", (str(shown), str(within), str(beyond)))
+    assert shown_path(within).options == ["--symlink", "usr/lib", str(within)]
     (hidden / "a.pem").write_text("A")
     (hidden / "b.pem").write_text("B")
-    assert options._shown(beyond).options == ["--ro-bind-try", str(beyond), str(beyond)]
-    assert options._shown(tmp_path / "none") == options.System([], {})
+    assert shown_path(beyond).options == ["--ro-bind-try", str(beyond), str(beyond)]
+    assert shown_path(tmp_path / "none") == provider.System([], {})
 
 
 def test_what_is_small_is_copied_for_it_takes_less_time_than_a_mount(tmp_path: Path) -> None:
@@ -42,9 +44,9 @@ def test_what_is_small_is_copied_for_it_takes_less_time_than_a_mount(tmp_path: P
     program.touch(0o755)
     (large := tmp_path / "mime.types").write_bytes(bytes(16 * 1024 + 1))
 
-    assert options._shown(empty).options == ["--dir", str(empty)]
-    assert options._shown(library) == options.System([], {str(library): b"include"})
-    assert options._shown(linked).options == ["--symlink", "/lib/ld.so", str(linked / "ld.so")]
-    assert options._shown(configured).files == {str(configured / "npmrc"): b"prefix"}
+    assert shown_path(empty).options == ["--dir", str(empty)]
+    assert shown_path(library) == provider.System([], {str(library): b"include"})
+    assert shown_path(linked).options == ["--symlink", "/lib/ld.so", str(linked / "ld.so")]
+    assert shown_path(configured).files == {str(configured / "npmrc"): b"prefix"}
     for each in (several, nested, program, large):
-        assert options._shown(each).options == ["--ro-bind-try", str(each), str(each)]
+        assert shown_path(each).options == ["--ro-bind-try", str(each), str(each)]

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from prime_cli.core.errors import NotFound, UsageError
-from prime_cli.hub.sandboxes.kubernetes.command import EndScanner, read_status
 from prime_cli.hub.sandboxes.kubernetes.provider import KubernetesProvider
+from prime_cli.hub.sandboxes.kubernetes.sandbox import EndScanner, read_status
 from prime_cli.hub.sandboxes.provider import End, ExecSpec
 from tests.helpers.kubernetes import ScriptedCluster
 from tests.helpers.tools import needs

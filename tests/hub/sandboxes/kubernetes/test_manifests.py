@@ -12,7 +12,6 @@ import yaml  # type: ignore[import-untyped]
 from jsonschema import Draft202012Validator
 
 from prime_cli.hub.sandboxes.internet import PRIVATE_NETWORKS
-from prime_cli.hub.sandboxes.kubernetes.inspection import read_quantity
 from prime_cli.hub.sandboxes.kubernetes.manifests import (
     make_job,
     make_pod,
@@ -22,6 +21,7 @@ from prime_cli.hub.sandboxes.kubernetes.manifests import (
 )
 from prime_cli.hub.sandboxes.kubernetes.network import make_network
 from prime_cli.hub.sandboxes.kubernetes.settings import KubernetesSettings
+from prime_cli.hub.sandboxes.kubernetes.states import read_quantity
 from prime_cli.hub.sandboxes.provider import SandboxSpec
 from tests.hub.sandboxes.kubernetes.clusters import TAG, a_spec
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from prime_cli.core.errors import UsageError
-from prime_cli.hub.sandboxes.kubernetes.probe import OPEN, UNTRIED, probe_container
+from prime_cli.hub.sandboxes.kubernetes.manifests import OPEN, UNTRIED, probe_container
 from prime_cli.hub.sandboxes.kubernetes.provider import KubernetesProvider
 from tests.helpers.kubernetes import ScriptedCluster, probed, waiting
 from tests.helpers.tools import needs, require

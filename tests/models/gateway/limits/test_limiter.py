@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from prime_cli.models.gateway.limits.limiter import LONGEST_PAUSE_S, QUIET_SECONDS, Limiter
+from prime_cli.models.gateway.limits.endpoint_limits import LONGEST_PAUSE_S, QUIET_SECONDS, Limiter
 from prime_cli.models.gateway.limits.shared_state import open_state
 from tests.helpers.gateway_client import run
 

@@ -1,7 +1,7 @@
 import json
 from pathlib import Path
 
-from prime_cli.training.engines.prime_rl.metrics import MetricsFile
+from prime_cli.training.engines.prime_rl.run import MetricsFile
 
 
 def _append(path: Path, *lines: object) -> None:

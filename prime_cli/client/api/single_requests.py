@@ -1,18 +1,23 @@
-"""One short request that tests whether a hub responds, its clock, and if it accepts a key."""
+"""Single requests, small, quick and never redirected: whether a hub responds, its clock, and if it
+accepts a key; and those of a served hub to providers of OpenID Connect.
+"""
 
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
+from datetime import datetime
 
 import httpx
 
 from prime_cli import __version__
 from prime_cli.client.api.connection import API, was_never_sent
-from prime_cli.client.api.transports import open_client
-from prime_cli.client.api.urls import host_of, parse_url, reason_of
+from prime_cli.client.api.transports import host_of, open_client, parse_url, reason_of
 from prime_cli.core.errors import Unreachable
+from prime_cli.core.http import read_date
 from prime_cli.core.network import proxy_failure
+
+_MOST_BYTES = 512 * 1024
+_SECONDS = 10.0
 
 
 @dataclass(frozen=True)
@@ -48,7 +53,7 @@ def probe(
             client.stream("GET", url, headers=headers) as response,
         ):
             passed = time.monotonic() - began
-            date = _moment(response.headers.get("date"))
+            date = read_date(response.headers.get("date", ""))
             return ProbeResult(response.status_code, date, passed, with_key=bool(key))
     except httpx.TimeoutException as error:
         raise Unreachable(
@@ -71,12 +76,30 @@ def _step(said: str) -> str:
     return "check the network and the URL (`prime config show`)"
 
 
-def _moment(date: str | None) -> datetime | None:
+def fetch(
+    url: str, *, form: bytes | None = None, headers: Mapping[str, str] | None = None
+) -> tuple[int, bytes]:
+    """The status and the body of one answer; see `hub.identity.Fetch`."""
     try:
-        moment = parsedate_to_datetime(date) if date else None
-    except ValueError:
-        return None
-    if moment is None:
-        return None
-    # A zone of `-0000` also means UTC, and is parsed as none.
-    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+        with (
+            open_client(None, httpx.Timeout(_SECONDS / 2)) as client,
+            client.stream(
+                "GET" if form is None else "POST", url, content=form, headers=headers
+            ) as response,
+        ):
+            return response.status_code, _read(response)
+    except (httpx.HTTPError, httpx.InvalidURL) as error:
+        reason = str(error) or type(error).__name__
+        raise Unreachable(f"{url} does not answer: {reason}") from error
+
+
+def _read(response: httpx.Response) -> bytes:
+    ends = time.monotonic() + _SECONDS
+    body = bytearray()
+    for chunk in response.iter_bytes():
+        body += chunk
+        if len(body) > _MOST_BYTES:
+            raise Unreachable(f"{response.url} sent more than {_MOST_BYTES} bytes")
+        if time.monotonic() > ends:
+            raise Unreachable(f"{response.url} took more than {_SECONDS:.0f} s")
+    return bytes(body)
