@@ -88,7 +88,7 @@ def test_a_cap_is_lowered_to_what_is_not_spent_yet_and_stops_the_run(
 def test_each_part_of_a_run_is_steered_alone_and_they_are_merged(
     echo: Interpreter, model: ScriptedModel, tmp_path: Path
 ) -> None:
-    one, two = ({"options": {"shard": f"{number}/2"}} for number in (1, 2))
+    one, two = ({**EIGHT, "options": {"shard": f"{number}/2"}} for number in (1, 2))
     with started(tmp_path, echo, model.url, concurrency=1, price=A_CENT_A_TOKEN, **one) as capped:
         first = reins(tmp_path)
         with started(tmp_path, echo, model.url, concurrency=1, **two) as whole:
@@ -100,7 +100,7 @@ def test_each_part_of_a_run_is_steered_alone_and_they_are_merged(
     budget = budget_of(load_manifest(part.folder.manifest).plan)
     assert budget is not None
     assert budget.max_cost == 0.2, "a resume has the cap that was set"
-    rest = run_live(tmp_path, echo, model.url, resumed=part.folder, **EIGHT, **one)
+    rest = run_live(tmp_path, echo, model.url, resumed=part.folder, **one)
     words = [str(each.folder.path) for each in (rest, other)]
     merged = merge_runs(words, tmp_path, Silent())
     assert (merged.summary.status, merged.summary.counts.scored) == ("finished", 8)
