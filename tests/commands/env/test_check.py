@@ -1,10 +1,11 @@
 """`prime env check` from the command line, and what an upload does with its report."""
 
+import shutil
 from pathlib import Path
 
 import pytest
 
-from prime_cli.core.paths import prime_home
+from prime_cli.core.paths import home_path, prime_home
 from prime_cli.envs.project.starters import mark_published
 from prime_cli.evals.env_check.inspection import ORDER
 from prime_cli.evals.env_check.tasks import OF_TASKS
@@ -130,6 +131,10 @@ def test_only_rewards_that_hold_an_attack_are_published(prime: Prime, tmp_path: 
     assert uploaded.ok().json["check"]["attack"] == "holds"
     assert "4 of 4 examples of `eval` are in another split too" in uploaded.err
     assert "attack: holds" in prime("env", "info", "ada/tiny-env").ok().out
+    training = ("train", "ada/tiny-env", "-m", "some/model", "--dry-run")
+    assert "Rewards" not in prime(*training).ok().out
+    shutil.rmtree(home_path(prime_home(), "cache") / "attacks")
+    assert "they held, by its publisher's report: try" in prime(*training).ok().out
 
 
 @pytest.mark.slow
@@ -144,7 +149,9 @@ def test_a_v1_taskset_is_attacked_alike(
     reward: str, verdict: str, known: str, prime: Prime, tmp_path: Path
 ) -> None:
     right = "trace.last_reply == self.data.answer"
-    body = TASKSET.replace(right, f"{right} or {reward}")
+    harness = "from verifiers.v1.harnesses.null import NullHarness  # starts no processes\n"
+    body = harness + TASKSET.replace(right, f"{right} or {reward}")
+    body = body.replace('["TinyTaskset"]', '["TinyTaskset", "NullHarness"]')
     shape = Shape(body=body, layout="package", dependencies=("verifiers>=0.4,<0.5",))
     folder = write_project(tmp_path / "project", shape)
     (tmp_path / "known.jsonl").write_text(known, encoding="utf-8", newline="\n")
@@ -161,7 +168,9 @@ def test_a_v1_taskset_is_attacked_alike(
     (found,) = [each for each in report.attack.attacks if each.name == "refusal"]
     assert found.outcome == verdict
     if verdict == "leaks":
-        line = next(n for n, text in enumerate(body.lstrip().splitlines(), 1) if "reward" in text)
+        line = next(
+            n for n, text in enumerate(body.lstrip().splitlines(), 1) if "@vf.reward" in text
+        )
         assert (found.rule, found.file, found.line) == ("right", "tiny_env/__init__.py", line)
         assert "example 7. Example 7 is known.jsonl:1" in result.out
 
