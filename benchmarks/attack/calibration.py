@@ -32,6 +32,8 @@ from tests.helpers.environments import small_interpreter
 
 COUNT = 30
 TEMPLATES = 8
+SECONDS = 600
+"""For one environment that is attacked by its name."""
 SEED = 20261129
 MOST_FLAGGED = 2 / 30
 STARTERS = ("alphabet-sort", "calculator", "reverse-text", "sort-names", "word-ladder")
@@ -50,7 +52,7 @@ def main() -> int:
         drawn = draw_templates(given.count or TEMPLATES, rng)
         holed, clean = (list(map(measure_template, each)) for each in drawn)
     else:
-        count = given.count or COUNT
+        count = COUNT if given.count is None else given.count
         holed = measure("hole", *draw_worlds("holes", count, rng))
         clean = measure("clean", *draw_worlds("clean", count, rng))
     if given.starters:
@@ -99,7 +101,11 @@ def measure_template(template: Template) -> str:
 def attack_named(word: str) -> str:
     """The verdict of an environment as a user attacks it, `no load` if it does not load here."""
     command = ["prime", "env", "check", word, "--attack", "--output", "json"]
-    done = subprocess.run(command, capture_output=True, check=False)
+    try:
+        done = subprocess.run(command, capture_output=True, check=False, timeout=SECONDS)
+    except subprocess.TimeoutExpired:
+        print(f"named: too slow: {Path(word).name}", flush=True)
+        return "too slow"
     report = json.loads(done.stdout or "{}").get("attack") or {"verdict": "no load", "reason": ""}
     print(f"named: {report['verdict']}: {Path(word).name}: {report['reason']}", flush=True)
     return str(report["verdict"])
@@ -107,7 +113,7 @@ def attack_named(word: str) -> str:
 
 def rate(hits: list[bool]) -> str:
     clusters = [[float(hit)] for hit in hits]
-    interval = interval_of(clusters, moments_of(clusters))
+    interval = interval_of(clusters, moments_of(clusters)) if hits else None
     ends = "" if interval is None else f" ({format_interval((interval.low, interval.high))})"
     return f"{sum(hits)} of {len(hits)}{ends}"
 

@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from prime_cli.core.errors import UsageError
+from prime_cli.core.formatting import pluralize
 from prime_cli.core.paths import storage_errors
 from prime_cli.evals.env_check.findings import failed, named, passed, skipped, warned
 from prime_cli.runtime.protocol import Overlap
@@ -116,9 +117,9 @@ def check_benchmark(overlap: Overlap, benchmark: Benchmark) -> Check:
         return skipped("benchmark", "None was named (`--benchmark FILE`)")
     if overlap.why is not None:
         return skipped("benchmark", f"A split cannot be read: {overlap.why}")
-    texts = f"{len(benchmark.prints):,} texts"
     if not overlap.known:
-        return passed("benchmark", f"The data has none of {texts}", examples=overlap.examples)
+        words = f"The data has none of its {pluralize(len(benchmark.prints), 'text')}"
+        return passed("benchmark", words, examples=overlap.examples)
     words = "; ".join(
         f"{_share(split, count, overlap)} are in the benchmark: "
         f"{named(number for name, number, _ in overlap.hits if name == split)}"

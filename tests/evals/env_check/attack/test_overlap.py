@@ -100,7 +100,7 @@ def test_splits_without_an_example_in_common_pass(tmp_path: Path) -> None:
     splits, benchmark = attack(tmp_path, 4, '"say word99"')
     assert (splits.status, benchmark.status) == ("pass", "pass")
     assert splits.sentence == "No example is in two splits (train 8, eval 4)"
-    assert benchmark.sentence == "The data has none of 1 texts"
+    assert benchmark.sentence == "The data has none of its 1 text"
 
 
 def test_examples_of_a_benchmark_are_named_with_its_lines(tmp_path: Path) -> None:
