@@ -290,6 +290,7 @@ _prime_offers() {
     'prime env check --num-examples'|'prime env check -n') offers='' ;;
     'prime env check --timeout') offers='' ;;
     'prime env check --attack-calls') offers='' ;;
+    'prime env check --benchmark') offers='@files' ;;
     'prime env check --env-args'|'prime env check -a') offers='' ;;
     'prime env check --extra-env-kwargs'|'prime env check -x') offers='' ;;
     'prime env check --max-concurrent'|'prime env check -c') offers='' ;;
@@ -1459,7 +1460,7 @@ _prime_words() {
     'prime env init') words='' options='--template --v1 --v0 --multi-file --path -p --force --rewrite-readme --output -o --quiet -q -h --help' ;;
     'prime env migrate') words='' options='--path -p -o --num-examples -n --force --env-var --verifiers --python --yes -y --output -o --quiet -q --context --offline -h --help' ;;
     'prime env build') words='' options='--out-dir --no-check --offline --output -o --quiet -q -h --help' ;;
-    'prime env check') words='' options='--num-examples -n --all-tasks --strict --judges --timeout --attack --attack-calls --env-args -a --extra-env-kwargs -x --max-concurrent -c --env-var --verifiers --python --sandbox-provider --sandbox --hub --yes -y --output -o --quiet -q --context --offline -h --help' ;;
+    'prime env check') words='' options='--num-examples -n --all-tasks --strict --judges --timeout --attack --attack-calls --benchmark --env-args -a --extra-env-kwargs -x --max-concurrent -c --env-var --verifiers --python --sandbox-provider --sandbox --hub --yes -y --output -o --quiet -q --context --offline -h --help' ;;
     'prime env shell') words='' options='--example --env-args -a --extra-env-kwargs -x --env-var --verifiers --python --yes -y --quiet -q --context --offline -h --help' ;;
     'prime env test') words='' options='--env-var --verifiers --python --yes -y --quiet -q --context --offline -h --help' ;;
     'prime env upload') words='' options='--path -p --name -n --visibility -v --owner -o --team -t --runtime --auto-bump --rc --post --no-check --check --require-check --require-attack-check --sign --attestation --published-as-of --allow-secrets --dry-run --context --offline --output --quiet -q -h --help' ;;

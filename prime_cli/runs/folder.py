@@ -72,6 +72,11 @@ class RunFolder:
         return self.path / "receipt.json"
 
     @property
+    def pushed_receipt(self) -> Path:
+        """Of a hub's copy of a run: the receipt of that run, which lists other files."""
+        return self.path / "pushed-receipt.json"
+
+    @property
     def before(self) -> Path:
         """The rollouts' rewards before rescoring."""
         return self.path / "before.jsonl"

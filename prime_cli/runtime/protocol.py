@@ -29,18 +29,19 @@ class WorkerSpec(msgspec.Struct, tag_field="t", tag="spec", kw_only=True, frozen
     environment (v1: the env section of its config). `base_url` and `token` are the gateway's;
     with `socket` it is reached over that Unix socket instead. `harness` is a v1 harness by id for
     every agent; None takes the environment's own. `uv` is the folder of a uv, for harnesses that
-    fetch packages, which none may where `offline`. Without `answers` the gold answers
-    stay with the worker. For `prime env check`, `first` runs only so many of the n examples,
-    `survey` asks for a Survey, `watch_network` for a Network event also where a name is only looked
-    up. `only_gateway` refuses connections to anything else; without `has_network` there are none.
-    `saved` is a file of rollouts that are scored in place of running any (v0); with `run_rest` the
-    others are run. With `follow` the worker runs nothing of its own accord, but what RunRollouts
-    messages name. `program` is one of verifiers' that runs in place of rollouts (v1): a `name`, and
-    what it is given. `options` are flags of `prime eval run` without a field of their own, by name.
-    `withheld` names variables of the user's that look like secrets, `left_out` others that are not
-    given: what the code asks for of them becomes AskedVariable events. Seconds: `timeout_s` for one
-    rollout with its scoring, `score_s` for its scoring, `blocked_s` for code that never awaits;
-    None is no limit.
+    fetch packages, which none may where `offline`. Without `answers` the gold answers stay with the
+    worker. For `prime env check`, `first` runs only so many of the n examples, `survey` asks for a
+    Survey, `watch_network` for a Network event also where a name is only looked up. `compared` asks
+    what its splits have in common, and have of the texts with these hashes (see
+    `runtime/worker/overlap.py`). `only_gateway` refuses connections to anything else; without
+    `has_network` there are none. `saved` is a file of rollouts that are scored in place of running
+    any (v0); with `run_rest` the others are run. With `follow` the worker runs nothing of its own
+    accord, but what RunRollouts messages name. `program` is one of verifiers' that runs in place of
+    rollouts (v1): a `name`, and what it is given. `options` are flags of `prime eval run` without a
+    field of their own, by name. `withheld` names variables of the user's that look like secrets,
+    `left_out` others that are not given: what the code asks for of them becomes AskedVariable
+    events. Seconds: `timeout_s` for one rollout with its scoring, `score_s` for its scoring,
+    `blocked_s` for code that never awaits; None is no limit.
     """
 
     module: str
@@ -86,6 +87,7 @@ class WorkerSpec(msgspec.Struct, tag_field="t", tag="spec", kw_only=True, frozen
     options: dict[str, Any] | msgspec.UnsetType = msgspec.UNSET
     follow: bool = False
     program: dict[str, Any] | None = None
+    compared: list[str] | None = None
 
 
 class Cancel(msgspec.Struct, tag_field="t", tag="cancel", frozen=True):
@@ -241,6 +243,20 @@ class Start(msgspec.Struct, tag_field="t", tag="start", kw_only=True):
     judges: list[JudgeInfo] = []
 
 
+class Overlap(msgspec.Struct, kw_only=True):
+    """What splits have in common, and of a benchmark: as `runtime/worker/overlap.py` returns it.
+
+    `why` is what prevented reading them.
+    """
+
+    examples: dict[str, int] = {}
+    shared: dict[str, int] = {}
+    pairs: list[tuple[str, int, str, int]] = []
+    known: dict[str, int] = {}
+    hits: list[tuple[str, int, int]] = []
+    why: str | None = None
+
+
 class Survey(msgspec.Struct, tag_field="t", tag="survey", kw_only=True):
     """What the examples show by themselves; `runtime/worker/examples.py` says what is counted.
 
@@ -251,6 +267,7 @@ class Survey(msgspec.Struct, tag_field="t", tag="survey", kw_only=True):
     answered: int
     counts: dict[str, int] = {}
     named: dict[str, list[int]] = {}
+    overlap: Overlap | None = None
 
 
 class HostConnected(msgspec.Struct, tag_field="t", tag="network", kw_only=True):

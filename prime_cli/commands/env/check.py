@@ -21,6 +21,7 @@ from prime_cli.core.errors import ExitCode, UsageError
 from prime_cli.core.options import Only
 from prime_cli.envs.project.folder import Project
 from prime_cli.envs.publish.upload import WheelExaminer
+from prime_cli.evals.env_check.attack.overlap import read_benchmarks
 from prime_cli.evals.env_check.check import (
     ATTACK_CALLS,
     CONCURRENCY,
@@ -95,6 +96,14 @@ def check(
             "--attack-calls", metavar="N", help="Answers that the search of --attack may give."
         ),
     ] = ATTACK_CALLS,
+    benchmark: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--benchmark",
+            metavar="FILE",
+            help="With --attack: texts, or their hashes, that the data must not have.",
+        ),
+    ] = None,
     *,
     request: Annotated[
         EvalRequest,
@@ -109,14 +118,14 @@ def check(
 
     Builds and loads it in a fresh interpreter, and scores gold answers, empty ones, the repeated
     question and garbage. Needs no model. Exits 1 if a check fails, 9 if it does not build or load.
-    With --attack, a panel of answers that are wrong by construction, a search among them, and the
-    source are checked too.
+    With --attack, a panel of answers that are wrong by construction, a search among them, the
+    source, and what splits of the data have in common are checked too.
 
     \b
     Example:
       prime env check my-env
       prime env check my-env --all-tasks -c 16
-      prime env check my-env --attack --sandbox
+      prime env check my-env --attack --sandbox --benchmark gsm8k.jsonl
       prime env check starter/alphabet-sort --output json
     \b
     See also: `prime env upload --require-check`, `prime env build`.
@@ -137,6 +146,7 @@ def check(
         sandbox_provider=request.sandbox_provider,
         attack=attack,
         attack_calls=attack_calls,
+        benchmark=read_benchmarks(benchmark or ()),
         sandbox=request.sandbox,
     )
     checked = check_environment(

@@ -317,10 +317,8 @@ def _show_plan(
     at_once = prepared.rollouts[0].plan.concurrency
     lines = [*named, *plan.lines(), ("At once", pluralize(at_once, "rollout"))]
     lines.append(("Interpreter", where))
-    doubts = {
-        doubt: None for each in prepared.rollouts if (doubt := doubts_of(each.plan.environment))
-    }
-    lines += [("Rewards", doubt) for doubt in doubts]
+    doubts = [doubts_of(each.plan.environment, each.subject.report) for each in prepared.rollouts]
+    lines += [("Rewards", doubt) for doubt in dict.fromkeys(doubts) if doubt]
     if plan.model == SMOLLM2:
         lines.append(("Source", weights_words(prime_home())))
     if dry_run:

@@ -14,15 +14,8 @@ from prime_cli.core.builtin_models import PROBES
 from prime_cli.core.errors import EnvironmentFailed, UsageError
 from prime_cli.core.paths import home_path, make_folder, prime_home
 from prime_cli.envs.project.folder import split_extras_here
-from prime_cli.evals.env_check.attack.known import keep_verdict
-from prime_cli.evals.env_check.attack.panel import conduct_raid
-from prime_cli.evals.env_check.attack.source import scan_source
-from prime_cli.evals.env_check.attack.verdict import (
-    OF_ATTACKS,
-    check_attack,
-    check_sources,
-    judge_raid,
-)
+from prime_cli.evals.env_check.attack.overlap import NO_BENCHMARK, Benchmark
+from prime_cli.evals.env_check.attack.verdict import OF_ATTACKS, attack_wheel
 from prime_cli.evals.env_check.dataset import SURVEYED
 from prime_cli.evals.env_check.findings import failed, skipped
 from prime_cli.evals.env_check.inspection import (
@@ -78,7 +71,8 @@ class CheckOptions:
     """How to check: the number of `examples` to run, and the longest rollout in seconds.
 
     With `every_task` also verifiers' own check of each task. With `judges` rewards may call other
-    models, at the user's cost. With `attack` the panel runs too, and searches in `attack_calls`.
+    models, at the user's cost. With `attack` the panel runs too, searches in `attack_calls`, and
+    compares the data with the `benchmark`.
     """
 
     examples: int = EXAMPLES
@@ -95,6 +89,7 @@ class CheckOptions:
     sandbox_provider: str | None = None
     attack: bool = False
     attack_calls: int = ATTACK_CALLS
+    benchmark: Benchmark = NO_BENCHMARK
     sandbox: bool = False
 
     def __post_init__(self) -> None:
@@ -104,6 +99,8 @@ class CheckOptions:
             raise UsageError(f"`-c {self.concurrency}` is not a number of rollouts")
         if self.attack_calls < 0:
             raise UsageError(f"`--attack-calls {self.attack_calls}` is not a number of calls")
+        if self.benchmark.prints and not self.attack:
+            raise UsageError("`--benchmark` is compared by `--attack`", hint="add `--attack`")
         if self.rollout_seconds <= 0:
             raise UsageError(f"`--timeout {self.rollout_seconds}` is not a number of seconds")
 
@@ -172,6 +169,7 @@ class _Checking:
         """Why there is no sandbox, where rollouts need one."""
         self._of_tasks: list[Check] = []
         self._attack: AttackReport | None = None
+        self._of_attack: list[Check] = []
 
     def run(self) -> CheckOutcome:
         checks = {
@@ -193,10 +191,7 @@ class _Checking:
         checks.update({check.id: check for check in found})
         if self._without:
             checks.update({check.id: check for check in without_sandbox(self._without)})
-        checks.update({check.id: check for check in self._of_tasks})
-        if self._attack is not None:
-            checks["attack"] = check_attack(self._attack)
-            checks["source"] = check_sources(self._attack)
+        checks.update({check.id: check for check in (*self._of_tasks, *self._of_attack)})
         return self._closed(checks, None, interpreter, first)
 
     def _sound(self) -> tuple[Interpreter, ProbeRun, ProbeRun]:
@@ -224,19 +219,14 @@ class _Checking:
             if options.every_task:
                 self._of_tasks = check_tasks(bench, progress)
             if options.attack:
-                self._attack = self._attacked(bench)
+                self._attack, self._of_attack = attack_wheel(
+                    replace(bench, first=max(ATTACKED, options.examples)),
+                    subject.package,
+                    options.benchmark,
+                    progress,
+                    search_calls=options.attack_calls,
+                )
         return fresh, first, second
-
-    def _attacked(self, bench: ProbeSetup) -> AttackReport:
-        raid = conduct_raid(
-            replace(bench, first=max(ATTACKED, self._options.examples)),
-            self._context.progress,
-            search_calls=self._options.attack_calls,
-        )
-        rules = raid.run.start.rules.values() if raid.run.start else ()
-        report = judge_raid(raid, scan_source(self._subject.package.path, set(rules)))
-        keep_verdict(self._subject.package.sha256, report.verdict)
-        return report
 
     def _closed(
         self,

@@ -56,7 +56,8 @@ class ProbeSetup:
     `judges` are the variables and the registry for finding other models: both are empty unless
     these may be called; `others` answers in their place. `hub` opens what answers calls of
     sandboxes, `warned` are the environment's warnings in all of them. `walls` are those of
-    `--sandbox`.
+    `--sandbox`. With `compared` the survey says what splits have in common, and have of the texts
+    with these hashes.
     """
 
     plan: EvalPlan
@@ -72,6 +73,7 @@ class ProbeSetup:
     hub: OpenRelay | None = None
     others: Endpoint | None = None
     walls: NamespaceSandbox | None = None
+    compared: tuple[str, ...] | None = None
     warned: dict[str, None] = field(default_factory=dict)
 
 
@@ -271,4 +273,5 @@ def _spec(
         timeout_s=bench.rollout_seconds,
         blocked_s=bench.rollout_seconds if follow else spec.blocked_s,
         follow=follow,
+        compared=None if bench.compared is None else list(bench.compared),
     )

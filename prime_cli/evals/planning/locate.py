@@ -32,6 +32,7 @@ from prime_cli.envs.project.wheel_checks import refuse_left_out
 from prime_cli.envs.trust import TrustPolicy
 from prime_cli.runs.plan import RunEnvironment
 from prime_cli.runtime.packages import WheelPackage, import_name, read_package, with_extras
+from prime_cli.wire.check_reports import CheckSummary
 from prime_cli.wire.locks import Lock
 
 if TYPE_CHECKING:
@@ -157,7 +158,7 @@ def _number(value: object) -> float | None:
 
 @dataclass(frozen=True)
 class ResolvedEnvironment:
-    """An environment on this disk, ready to run; `lock` is its hub's.
+    """An environment on this disk, ready to run; `lock` and `report` are its hub's.
 
     `beside` fetches the environments of the same owner that this one requires. `pyproject` is the
     parsed file of its sources, empty without one.
@@ -169,6 +170,7 @@ class ResolvedEnvironment:
     lock: Lock | None = None
     beside: Callable[[], Sequence[WheelPackage]] = tuple
     pyproject: Mapping[str, Any] = field(default_factory=dict)
+    report: CheckSummary | None = None
 
 
 def obtain_environment(
@@ -251,7 +253,8 @@ def _from_hub(ref: EnvRef, lookup: LookupContext, progress: Progress) -> Resolve
     )
     defaults = None if fetched.pyproject is None else defaults_in(fetched.pyproject)
     subject = _subject(fetched.package, ref=fetched.ref, lock=fetched.lock, defaults=defaults)
-    return replace(subject, pyproject=_parsed(fetched.pyproject or ""))
+    pyproject = _parsed(fetched.pyproject or "")
+    return replace(subject, pyproject=pyproject, report=fetched.detail.check_summary)
 
 
 def _parsed(pyproject: str) -> dict[str, Any]:

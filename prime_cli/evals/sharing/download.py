@@ -18,7 +18,7 @@ from prime_cli.evals.sharing.push_record import PushRecord, content_of, key_of, 
 from prime_cli.evals.sharing.samples import rows_of_evaluation
 from prime_cli.runs.folder import Journal, RunFolder, runs_folder
 from prime_cli.runs.manifest import RunManifest, save_manifest
-from prime_cli.runs.pushed_manifest import manifest_of
+from prime_cli.runs.pushed_manifest import RECEIPT, manifest_of
 from prime_cli.runs.saved_run import SavedRun, open_run
 from prime_cli.runs.scrubber import Scrubber
 from prime_cli.runs.vf_eval_writer import official_metadata, write_results
@@ -100,6 +100,8 @@ def _save_own(
 ) -> int:
     manifest = msgspec.structs.replace(manifest, run_id=detail.evaluation_id)
     save_manifest(folder.manifest, manifest, _KEPT_AS_IT_WAS)
+    if RECEIPT in detail.metadata:
+        _write_json(folder.pushed_receipt, detail.metadata[RECEIPT])
     count = 0
     with Journal(folder.journal, _KEPT_AS_IT_WAS) as journal:
         for row in rows_of_evaluation(hub, detail.evaluation_id):

@@ -61,19 +61,26 @@ class ReceiptVerification(msgspec.Struct, frozen=True, kw_only=True):
 def verify_receipt(path: Path, home: Path) -> ReceiptVerification:
     """Compute the receipt at `path`, a file or the folder of a run, again from its files.
 
-    Reads nothing but these files and the signers that `home` allows. Raises NotFound without a
-    receipt, UsageError for one that cannot be read, StorageFailed.
+    Of a hub's copy of a run, what that run's receipt says and hubs keep. Reads nothing but these
+    files and the signers that `home` allows. Raises NotFound without a receipt, UsageError for one
+    that cannot be read, StorageFailed.
     """
     folder = RunFolder(path if path.is_dir() else path.parent)
-    file = folder.receipt if path.is_dir() else path
+    file = path
+    if path.is_dir():
+        is_copy = folder.pushed_receipt.is_file() and not folder.receipt.is_file()
+        file = folder.pushed_receipt if is_copy else folder.receipt
+    is_copy = file.name == folder.pushed_receipt.name
     if not file.is_file():
         raise NotFound(
             f"{path} has no receipt", hint="a run of this release has one; resume it to add one"
         )
     receipt, content = read_receipt(file)
-    problems = [*_edits(receipt, content), *_changes(folder, receipt)]
-    if not problems:
-        problems = list(_contradictions(folder, receipt))
+    if is_copy:
+        problems = list(_differences(folder, receipt))
+    else:
+        problems = [*_edits(receipt, content), *_changes(folder, receipt)]
+        problems = problems or list(_contradictions(folder, receipt))
     signatures = tuple(_verify_receipt_signatures(receipt, home))
     problems += [f"a signature is bad: {each.signer}" for each in signatures if each.verdict == BAD]
     valid = not problems
@@ -86,8 +93,10 @@ def verify_receipt(path: Path, home: Path) -> ReceiptVerification:
         rollouts=receipt.scores.rollouts if receipt.scores else 0,
         planned=receipt.planned,
         signatures=signatures,
-        proves=tuple(_proofs(receipt, signatures)) if valid else (),
-        does_not_prove=tuple(_limits(folder, receipt, signatures)) if valid else (),
+        proves=tuple(_proofs(receipt, signatures, is_copy=is_copy)) if valid else (),
+        does_not_prove=tuple(_limits(folder, receipt, signatures, is_copy=is_copy))
+        if valid
+        else (),
     )
 
 
@@ -111,12 +120,15 @@ def require_valid(found: ReceiptVerification, *, signed: bool = False) -> None:
 def sign_receipt(folder: RunFolder, key: str, home: Path) -> None:
     """Add a signature to the receipt of a run, by an ssh key's file or by `sigstore`.
 
-    Raises GateFailed for a receipt that is not valid, Conflict while the run goes on, and what
-    `signer_of` raises.
+    Raises GateFailed for a receipt that is not valid, NotFound for a hub's copy of a run, Conflict
+    while the run goes on, and what `signer_of` raises.
     """
     sign = signer_of(key)
     with writing(folder):
         require_valid(verify_receipt(folder.path, home))
+        if not folder.receipt.is_file():
+            hint = "sign the run itself, and push it again"
+            raise NotFound(f"{folder.path} is a hub's copy of a run", hint=hint)
         receipt, _ = read_receipt(folder.receipt)
         made = sign(receipt_statement(receipt), folder.receipt)
         signatures = tuple(dict.fromkeys((made, *receipt.signatures)))[:MOST_SIGNATURES]
@@ -162,20 +174,44 @@ def _contradictions(folder: RunFolder, receipt: Receipt) -> Iterator[str]:
         yield f"results.jsonl has {lines:,} lines, and the journal {ended}"
 
 
-def _proofs(receipt: Receipt, signatures: tuple[SignatureVerdict, ...]) -> Iterator[str]:
-    names = ", ".join(receipt.files)
-    yield f"{names} are the files that the receipt lists, byte for byte"
-    rollouts = receipt.scores.rollouts if receipt.scores else 0
-    yield f"it has all that the journal has: {pluralize(rollouts, 'rollout')} with their rewards"
-    yield f"the plan is the one recorded when the run started, at {receipt.plans[0].at}"
+_KEPT = ("wheel_sha256", "lock_digest", "fingerprint", "model", "sampling", "planned", "scores")
+"""What a hub's copy of a run has as the run itself."""
+
+
+def _differences(folder: RunFolder, receipt: Receipt) -> Iterator[str]:
+    """What a hub's copy has otherwise than the receipt of the run."""
+    if digest_receipt(receipt) != receipt.sha256:
+        yield f"{folder.pushed_receipt.name} was edited"
+    made = make_receipt(folder, receipt.plans, scan_journal(folder))
+    for name in _KEPT:
+        if getattr(made, name) != getattr(receipt, name):
+            yield f"`{name}` is not what the files say"
+
+
+def _proofs(
+    receipt: Receipt, signatures: tuple[SignatureVerdict, ...], *, is_copy: bool
+) -> Iterator[str]:
+    rollouts = pluralize(receipt.scores.rollouts if receipt.scores else 0, "rollout")
+    if is_copy:
+        yield f"{rollouts} with their rewards, {', '.join(_KEPT[:-2])} are those of the receipt"
+    else:
+        yield f"{', '.join(receipt.files)} are the files that the receipt lists, byte for byte"
+        yield f"it has all that the journal has: {rollouts} with their rewards"
+        yield f"the plan is the one recorded when the run started, at {receipt.plans[0].at}"
     for each in signatures:
         if each.verdict == ALLOWED:
             yield f"{each.signer.split(',')[0]} signed it"
 
 
 def _limits(
-    folder: RunFolder, receipt: Receipt, signatures: tuple[SignatureVerdict, ...]
+    folder: RunFolder,
+    receipt: Receipt,
+    signatures: tuple[SignatureVerdict, ...],
+    *,
+    is_copy: bool,
 ) -> Iterator[str]:
+    if is_copy:
+        yield "what was said: the receipt lists the files of the run, and a hub's copy has others"
     said = sorted({each.model for each in receipt.served if each.model})
     called = f", which called itself {', '.join(said)}" if said else ""
     if receipt.endpoint != "builtin":

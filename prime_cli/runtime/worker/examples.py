@@ -102,6 +102,8 @@ SHORTEST_ANSWER = 8
 """Shorter answers (a letter, a number, a name) occur in prompts by chance."""
 MOST_NAMED = 10
 """Examples named for each finding; all are counted."""
+MOST_COMPARED = 100_000
+"""Examples of each split that are compared with the others."""
 
 OPTION = re.compile(r"^\s*(?:\(?\w{1,2}[).:]|[-*•])\s+(.+)$", re.MULTILINE)
 FEWEST_OPTIONS = 2
@@ -169,7 +171,12 @@ def is_empty(prompt: Any) -> bool:
     """Whether a prompt has neither text nor media."""
     if isinstance(prompt, str):
         return not prompt.strip()
-    return not text_of(prompt).strip() and not any(map(_has_media, prompt or []))
+    return not text_of(prompt).strip() and not has_media(prompt)
+
+
+def has_media(prompt: Any) -> bool:
+    """Whether a message of a prompt has a part that is not text."""
+    return isinstance(prompt, list) and any(map(_has_media, prompt))
 
 
 def text_of(prompt: Any) -> str:

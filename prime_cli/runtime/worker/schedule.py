@@ -43,6 +43,10 @@ class Generation(Protocol):
         """The examples as `survey` reads them."""
 
     @property
+    def splits(self) -> dict[str, list[SurveyedExample]]:
+        """All examples of each split, or of the only one; at most MOST_COMPARED of each."""
+
+    @property
     def weights(self) -> dict[str, float] | None:
         """Weights by the name of their reward; None if unknown."""
 

@@ -183,7 +183,8 @@ class WorkerSession:
 
         self._send_start(environment, units, has_oracle=bool(oracle))
         if spec.survey:
-            self._events.send("survey", **survey(environment.described))
+            found = survey(environment.described)
+            self._events.send("survey", **found, overlap=self._find_overlap(environment))
         self._network.phase = ROLLOUT
         self._control.deliver_to(asyncio.get_running_loop(), on_message)
         watchdog = Watchdog(spec.blocked_s)
@@ -202,6 +203,17 @@ class WorkerSession:
             watchdog.stop()
         if schedule.cancelled:
             raise failures.StageFailed("interrupted", None)
+
+    def _find_overlap(self, environment: Generation) -> dict[str, Any] | None:
+        if self._spec.compared is None:
+            return None
+        # Lazy: only an attack asks.
+        overlap = importlib.import_module(".overlap", __package__)
+        try:
+            found: dict[str, Any] = overlap.find_overlap(environment.splits, self._spec.compared)
+        except Exception as error:  # the environment's own code
+            return {"why": f"{type(error).__name__}: {error}"}
+        return found
 
     def _schedule(self, environment: Generation, run_unit: RunUnit) -> Schedule:
         spec = self._spec

@@ -52,6 +52,7 @@ class WorkerSpec:
     options: dict[str, Any] = field(default_factory=dict)
     follow: bool = False
     program: dict[str, Any] | None = None
+    compared: list[str] | None = None
     said: list[str] = field(default_factory=list)
     """Choices that the worker made, for the user to read."""
     own_split: str | None = None

@@ -7,8 +7,8 @@ from typing import Any
 from . import failures, rows, v0_families
 from .client import policy_client
 from .deadlines import Deadline, RolloutTimeout, limit_scoring
-from .environment import load_v0
-from .examples import Examples, SurveyedExample, line_of
+from .environment import OWN_SPLITS, load_v0
+from .examples import MOST_COMPARED, Examples, SurveyedExample, line_of
 from .jsonable import plain
 from .judges import judges_of_rubrics
 from .request_identity import RolloutIdentity, acting_for
@@ -68,14 +68,16 @@ class V0:
     @property
     def described(self) -> list[SurveyedExample]:
         """The examples as `survey` reads them."""
-        return [
-            SurveyedExample(
-                plain(row.get("prompt")),
-                plain(row.get("answer")),
-                [row.get("info"), row.get("task")],
-            )
-            for row in self.examples.values()
-        ]
+        return list(map(_described, self.examples.values()))
+
+    @property
+    def splits(self) -> dict[str, list[SurveyedExample]]:
+        """Its own data to train and to evaluate on; what was read where it has neither."""
+        own = [name for name in OWN_SPLITS if _has(self.environment, _dataset_of(name))]
+        read = {name: _read(_reader(self.environment, name), MOST_COMPARED) for name in own}
+        return {name: list(map(_described, rows)) for name, rows in read.items()} or {
+            "": self.described
+        }
 
     @property
     def weights(self) -> dict[str, float] | None:
@@ -183,12 +185,7 @@ def read_examples(environment: Any, spec: WorkerSpec) -> list[Row]:
     """The rows of its data set that the run uses; raises StageFailed("load")."""
     options = {} if spec.seed is None else {"seed": spec.seed}
     try:
-        read = _reader(environment, spec.own_split)
-        try:
-            dataset = read(n=spec.n, **options)
-        except IndexError:  # up to 0.1.4, when there are fewer than n
-            dataset = read(n=-1, **options)
-        found = dataset.to_list() if hasattr(dataset, "to_list") else list(dataset)
+        found = _read(_reader(environment, spec.own_split), spec.n, **options)
         if spec.follow and spec.own_split == "train":
             spec.has_eval = _has_eval(environment, found)
         turns = getattr(environment, "max_turns", None)
@@ -202,9 +199,23 @@ def read_examples(environment: Any, spec: WorkerSpec) -> list[Row]:
     return found
 
 
+def _described(row: Row) -> SurveyedExample:
+    rest = [_info(row.get("info")), row.get("task")]
+    return SurveyedExample(plain(row.get("prompt")), plain(row.get("answer")), plain(rest))
+
+
+def _read(read: Callable[..., Any], n: int, **options: Any) -> list[Row]:
+    try:
+        dataset = read(n=n, **options)
+    except IndexError:  # up to 0.1.4, when there are fewer than n
+        dataset = read(n=-1, **options)
+    found: list[Row] = dataset.to_list() if hasattr(dataset, "to_list") else list(dataset)
+    return found
+
+
 def _reader(environment: Any, split: str | None) -> Callable[..., Any]:
     """What reads the examples: those for evaluation, else for training, unless one is asked."""
-    name = "dataset" if split == "train" else "eval_dataset"
+    name = _dataset_of(split)
     if split is not None and not _has(environment, name):
         problem = f"the environment has no data for the split `{split}`"
         raise failures.StageFailed("arguments", failures.BadArguments(problem))
@@ -216,12 +227,13 @@ def _has_eval(environment: Any, trained: list[Row]) -> bool:
     """Whether there are examples to evaluate on that are not trained on."""
     if not _has(environment, "eval_dataset"):
         return False
-    try:
-        dataset = environment.get_eval_dataset(n=_COMPARED)
-    except IndexError:  # up to 0.1.4
-        dataset = environment.get_eval_dataset(n=-1)
+    dataset = _read(environment.get_eval_dataset, _COMPARED)
     known = {repr(row.get("prompt")) for row in trained}
-    return all(repr(dict(row).get("prompt")) not in known for row in dataset)
+    return all(repr(row.get("prompt")) not in known for row in dataset)
+
+
+def _dataset_of(split: str | None) -> str:
+    return "dataset" if split == "train" else "eval_dataset"
 
 
 def _has(environment: Any, name: str) -> bool:

@@ -8,7 +8,7 @@ from typing import Any
 
 from . import failures, rows, v1_config, v1_restore
 from .deadlines import Deadline, RolloutTimeout, ScoringTimeout, limit_scoring
-from .examples import Examples, SurveyedExample, line_of
+from .examples import MOST_COMPARED, Examples, SurveyedExample, line_of
 from .jsonable import plain
 from .judges import judges_of_config
 from .processes import free_mb, processes_that_fit
@@ -70,13 +70,19 @@ class V1:
     @property
     def described(self) -> list[SurveyedExample]:
         """The tasks as `survey` reads them."""
-        found = []
-        for task in self.examples.values():
-            data = _data(task)
-            prompt, answer = data.pop("prompt", None), data.pop("answer", None)
-            data.pop("idx", None)
-            found.append(SurveyedExample(prompt, answer, data))
-        return found
+        return list(map(_described, self.examples.values()))
+
+    @property
+    def splits(self) -> dict[str, list[SurveyedExample]]:
+        """The tasks by each value that its config has for the split; else those of the one."""
+        taskset = self.environment.taskset
+        most = self._spec.n if getattr(taskset, "INFINITE", False) else MOST_COMPARED
+        each = v1_config.splits_of(taskset.config)
+        found = {value: type(taskset)(config) for value, config in each.items()} or {"": taskset}
+        return {
+            name: list(map(_described, itertools.islice(_tasks_of(every), most)))
+            for name, every in found.items()
+        }
 
     @property
     def weights(self) -> dict[str, float] | None:
@@ -158,8 +164,7 @@ class V1:
             taskset = taskset.shuffle(self._spec.seed)
         if self._spec.options.get("select"):
             taskset = _selected(taskset, self._spec.options["select"])
-        source = taskset if hasattr(taskset, "__iter__") else taskset.load()
-        found = list(itertools.islice(iter(source), n if n >= 0 else None))
+        found = list(itertools.islice(_tasks_of(taskset), n if n >= 0 else None))
         if not found:
             raise failures.StageFailed("load", ValueError("the taskset has no tasks"))
         return found
@@ -218,6 +223,17 @@ def _selected(taskset: Any, select: dict[str, Any]) -> Any:
         return taskset.select(SelectConfig(**select))
     except (ImportError, ValueError) as error:
         raise failures.StageFailed("arguments", failures.BadArguments(str(error))) from error
+
+
+def _tasks_of(taskset: Any) -> Iterator[Any]:
+    return iter(taskset if hasattr(taskset, "__iter__") else taskset.load())
+
+
+def _described(task: Any) -> SurveyedExample:
+    data = _data(task)
+    prompt, answer = data.pop("prompt", None), data.pop("answer", None)
+    data.pop("idx", None)
+    return SurveyedExample(prompt, answer, data)
 
 
 def _fields(task: Any) -> dict[str, Any]:

@@ -10,7 +10,7 @@ import subprocess
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from . import v1_harness
 from .environment import SPLITS
@@ -95,6 +95,16 @@ def _split(taskset: Any, spec: WorkerSpec) -> dict[str, Any]:
         spec.said.append(f"The split `{wanted}` is passed to the taskset as `{named}`")
         return {named: wanted}
     raise StageFailed("arguments", BadArguments(problem))
+
+
+def splits_of(config: Any) -> dict[str, Any]:
+    """A taskset's config for each value of its split, where the field's type lists them."""
+    fields = type(config).model_fields
+    named = next((name for name in SPLITS if name in fields), None)
+    values = get_args(fields[named].annotation) if named else ()
+    if not all(isinstance(value, str) for value in values):
+        return {}
+    return {value: config.model_copy(update={named: value}) for value in values}
 
 
 def roles(config: Any) -> dict[str, Any]:

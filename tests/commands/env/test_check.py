@@ -1,10 +1,11 @@
 """`prime env check` from the command line, and what an upload does with its report."""
 
+import shutil
 from pathlib import Path
 
 import pytest
 
-from prime_cli.core.paths import prime_home
+from prime_cli.core.paths import home_path, prime_home
 from prime_cli.envs.project.starters import mark_published
 from prime_cli.evals.env_check.inspection import ORDER
 from prime_cli.evals.env_check.tasks import OF_TASKS
@@ -29,6 +30,7 @@ def no_starters() -> None:
         (("-n", "0"), "`-n 0` is not a number of examples"),
         (("--timeout", "0"), "is not a number of seconds"),
         (("--attack", "--attack-calls", "-1"), "`--attack-calls -1` is not a number of calls"),
+        (("--benchmark", "README.md"), "README.md:1 is not a text"),
         (("--all-tasks", "-c", "0"), "`-c 0` is not a number of rollouts"),
         (("-a", "{x"), "`-a/--env-args` is not JSON"),
         (("--env-var", "NOT_SET"), "names a variable that is not set"),
@@ -127,7 +129,50 @@ def test_only_rewards_that_hold_an_attack_are_published(prime: Prime, tmp_path: 
     good = write_project(tmp_path / "good", Shape(dependencies=BOUNDED))
     uploaded = prime("env", "upload", "--require-attack-check", "--output", "json", cwd=good)
     assert uploaded.ok().json["check"]["attack"] == "holds"
+    assert "4 of 4 examples of `eval` are in another split too" in uploaded.err
     assert "attack: holds" in prime("env", "info", "ada/tiny-env").ok().out
+    training = ("train", "ada/tiny-env", "-m", "some/model", "--dry-run")
+    assert "Rewards" not in prime(*training).ok().out
+    shutil.rmtree(home_path(prime_home(), "cache") / "attacks")
+    assert "they held, by its publisher's report: try" in prime(*training).ok().out
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("reward", "verdict", "known"),
+    [
+        ("trace.last_reply == self.data.answer", "holds", '"Say 99"'),
+        ("'cannot' in trace.last_reply", "leaks", '{"question": "say  7"}'),
+    ],
+)
+def test_a_v1_taskset_is_attacked_alike(
+    reward: str, verdict: str, known: str, prime: Prime, tmp_path: Path
+) -> None:
+    right = "trace.last_reply == self.data.answer"
+    harness = "from verifiers.v1.harnesses.null import NullHarness  # starts no processes\n"
+    body = harness + TASKSET.replace(right, f"{right} or {reward}")
+    body = body.replace('["TinyTaskset"]', '["TinyTaskset", "NullHarness"]')
+    shape = Shape(body=body, layout="package", dependencies=("verifiers>=0.4,<0.5",))
+    folder = write_project(tmp_path / "project", shape)
+    (tmp_path / "known.jsonl").write_text(known, encoding="utf-8", newline="\n")
+    words = ("--attack", "--attack-calls", "20", "--benchmark", str(tmp_path / "known.jsonl"))
+    args = ("-a", '{"num_examples": 24}', "--output", "json")
+    result = prime("env", "check", *words, *args, cwd=folder)
+    assert result.code == int(verdict == "leaks"), result.err
+    report = convert(result.json, CheckReport)
+    assert report.attack is not None
+    assert report.attack.verdict == verdict
+    statuses = {check.id: check.status for check in report.checks}
+    assert (statuses["splits"], statuses["source"]) == ("pass", "pass")
+    assert statuses["benchmark"] == ("pass" if verdict == "holds" else "fail")
+    (found,) = [each for each in report.attack.attacks if each.name == "refusal"]
+    assert found.outcome == verdict
+    if verdict == "leaks":
+        line = next(
+            n for n, text in enumerate(body.lstrip().splitlines(), 1) if "@vf.reward" in text
+        )
+        assert (found.rule, found.file, found.line) == ("right", "tiny_env/__init__.py", line)
+        assert "example 7. Example 7 is known.jsonl:1" in result.out
 
 
 @pytest.mark.slow

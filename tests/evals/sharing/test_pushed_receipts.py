@@ -6,8 +6,11 @@ import msgspec
 import pytest
 
 from prime_cli.client.api.client import HubClient
+from prime_cli.core.errors import NotFound
+from prime_cli.core.progress import Silent
 from prime_cli.core.refs import EnvRef
-from prime_cli.evals.sharing.receipts import sign_receipt
+from prime_cli.evals.sharing.download import save_evaluation
+from prime_cli.evals.sharing.receipts import sign_receipt, verify_receipt
 from prime_cli.runs.folder import RunFolder
 from prime_cli.runs.pushed_manifest import RECEIPT
 from prime_cli.runs.receipt import digest_receipt, encode_receipt, read_receipt
@@ -106,6 +109,34 @@ def test_a_receipt_of_something_else_says_why_it_is_not_valid(
 def _forged(folder: RunFolder, changes: dict[str, object]) -> object:
     changed = msgspec.structs.replace(read_receipt(folder.receipt)[0], **changes)
     return msgspec.to_builtins(msgspec.structs.replace(changed, sha256=digest_receipt(changed)))
+
+
+@needs_ssh_keygen
+def test_a_copy_from_a_hub_proves_what_hubs_keep(
+    hub: HubClient, receipted: RunFolder, tmp_path: Path
+) -> None:
+    key = str(make_key(tmp_path / "ssh"))
+    sign_receipt(receipted, key, tmp_path)
+    push(hub, receipted)
+    there = tmp_path / "there"
+    copy = save_evaluation(hub, only_evaluation(hub).evaluation_id, there, Silent()).folder
+    found = verify_receipt(copy.path, tmp_path)
+    assert (found.valid, found.rollouts, found.run_id) == (True, 8, receipted.run_id)
+    assert "8 rollouts with their rewards" in found.proves[0]
+    assert "a hub's copy has others" in found.does_not_prove[0]
+    assert [each.verdict for each in found.signatures] == ["unknown"]
+    with pytest.raises(NotFound, match="is a hub's copy of a run"):
+        sign_receipt(copy, key, tmp_path)
+    whole = copy.pushed_receipt.read_bytes()
+    copy.pushed_receipt.write_bytes(whole.replace(b'"model": "', b'"model": "better-'))
+    assert verify_receipt(copy.path, tmp_path).problems == (
+        "pushed-receipt.json was edited",
+        "`model` is not what the files say",
+    )
+    copy.pushed_receipt.write_bytes(whole)
+    copy.journal.write_bytes(b"".join(copy.journal.read_bytes().splitlines(keepends=True)[1:]))
+    found = verify_receipt(copy.pushed_receipt, tmp_path)
+    assert found.problems == ("`scores` is not what the files say",)
 
 
 def test_a_sample_that_is_changed_later_ends_the_mark(hub: HubClient, receipted: RunFolder) -> None:

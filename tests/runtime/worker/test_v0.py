@@ -10,6 +10,7 @@ import pytest
 
 from prime_cli.runs.rows import Row
 from prime_cli.runs.vf_eval_reader import ROW_KEYS
+from prime_cli.runtime.protocol import Overlap
 from tests.helpers.scripted_model import Received, Reply, ScriptedModel, tool_call
 from tests.helpers.venvs import python_at_hand, venv_python
 from tests.runtime.worker.runs import Said, run_worker, spec_for
@@ -189,6 +190,19 @@ def test_a_split_is_one_of_the_environments_own_datasets(model: ScriptedModel, l
     assert ended.stage == "arguments"
     assert ended.error is not None
     assert ended.error.message == "the environment has no data for the split `eval`"
+
+
+@pytest.mark.network
+def test_its_own_datasets_are_compared(model: ScriptedModel, log: Path) -> None:
+    fields = {"n": 2, "survey": True, "first": 1, "compared": []}
+    one = run("0.1.14", model, "words", log, **fields).survey
+    assert one is not None
+    assert one.overlap == Overlap(examples={"train": 4})
+    two = run("0.1.14", model, "words", log, **fields, args={"evaluated": 2}).survey
+    assert two is not None
+    assert two.overlap is not None
+    assert (two.overlap.examples, two.overlap.shared) == ({"train": 4, "eval": 2}, {"eval": 2})
+    assert two.overlap.pairs == [("eval", 0, "train", 2), ("eval", 1, "train", 3)]
 
 
 FIELDS = sorted({*Row.__struct_fields__, *ROW_KEYS, "token_usage", "trajectory"})

@@ -6,6 +6,8 @@ import msgspec
 import pytest
 
 from prime_cli.models.gateway.calls import read_identity
+from prime_cli.runtime.protocol import Overlap
+from prime_cli.runtime.worker.overlap import print_of
 from tests.helpers.scripted_model import ScriptedModel, status
 from tests.helpers.unix_sockets import unix_socket_of
 from tests.helpers.venvs import venv_python
@@ -133,6 +135,20 @@ def test_tasks_are_shuffled_by_a_seed(model: ScriptedModel, log: Path) -> None:
     assert order != [f"word{n}" for n in range(6)]
     assert [first.row(example).answer for example in range(3)] == order[:3]
     assert first.rewards == dict.fromkeys(first.rewards, 2.0)
+
+
+@pytest.mark.network
+def test_the_splits_that_a_config_lists_are_compared(model: ScriptedModel, log: Path) -> None:
+    spec = {"survey": True, "first": 1, "compared": [print_of("say word2")]}
+    said = run("0.4.0", model, "echo_tasks", log, n=2, **spec)
+    assert said.survey is not None
+    assert said.survey.overlap == Overlap(
+        examples={"train": 4, "test": 4},
+        shared={"test": 4},
+        pairs=[("test", n, "train", n) for n in range(4)],
+        known={"train": 1, "test": 1},
+        hits=[("train", 2, 0), ("test", 2, 0)],
+    )
 
 
 @pytest.mark.network

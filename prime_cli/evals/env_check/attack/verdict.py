@@ -7,11 +7,17 @@ answers that may be right by luck how often the data's most frequent answer is.
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from prime_cli.core.formatting import format_number
-from prime_cli.evals.env_check.attack.panel import NEAR, Raid, Trial
+from prime_cli.core.progress import Progress
+from prime_cli.evals.env_check.attack.known import keep_verdict
+from prime_cli.evals.env_check.attack.overlap import Benchmark, check_benchmark, check_splits
+from prime_cli.evals.env_check.attack.panel import NEAR, Raid, Trial, conduct_raid
 from prime_cli.evals.env_check.attack.session import Played
+from prime_cli.evals.env_check.attack.source import scan_source
 from prime_cli.evals.env_check.findings import clip, failed, mean, passed, warned
+from prime_cli.evals.env_check.probe_run import ProbeSetup
 from prime_cli.evals.env_check.scoring import (
     EPSILON,
     asks_judge,
@@ -21,6 +27,7 @@ from prime_cli.evals.env_check.scoring import (
     sandbox_lacking,
 )
 from prime_cli.runs.statistics.intervals import interval_of, moments_of
+from prime_cli.runtime.packages import WheelPackage
 from prime_cli.runtime.protocol import Rollout
 from prime_cli.wire.check_reports import (
     Attack,
@@ -31,7 +38,7 @@ from prime_cli.wire.check_reports import (
     Verdict,
 )
 
-OF_ATTACKS = ("attack", "source")
+OF_ATTACKS = ("attack", "source", "splits", "benchmark")
 """The ids of these checks."""
 
 CHANCE = 0.05
@@ -41,6 +48,30 @@ _OWN_LINE = re.compile(r'File "[^"]*site-packages/([^"]+)", line (\d+)')
 _LIBRARIES = ("verifiers/", "openai/", "datasets/")
 _SHOWN = 200
 _MOST_SOURCES = 50
+
+
+def attack_wheel(
+    bench: ProbeSetup,
+    wheel: WheelPackage,
+    benchmark: Benchmark,
+    progress: Progress,
+    *,
+    search_calls: int,
+) -> tuple[AttackReport, list[Check]]:
+    """Attack what `bench` runs, read its source and compare its data; the report and the checks.
+
+    The verdict is remembered for the wheel. Raises as `conduct_raid`, and StorageFailed.
+    """
+    bench = replace(bench, compared=benchmark.prints)
+    raid = conduct_raid(bench, progress, search_calls=search_calls)
+    rules = raid.run.start.rules.values() if raid.run.start else ()
+    report = judge_raid(raid, scan_source(wheel.path, set(rules)))
+    keep_verdict(wheel.sha256, report.verdict)
+    checks = [check_attack(report), check_sources(report)]
+    if raid.run.survey is not None and raid.run.survey.overlap is not None:
+        overlap = raid.run.survey.overlap
+        checks += [check_splits(overlap), check_benchmark(overlap, benchmark)]
+    return report, checks
 
 
 def judge_raid(raid: Raid, sources: Sequence[SourceFinding]) -> AttackReport:

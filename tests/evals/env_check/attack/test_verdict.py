@@ -92,3 +92,20 @@ def test_a_training_is_told_of_rewards_that_were_not_attacked_or_did_not_hold() 
     assert (doubts_of(environment) or "").startswith("they leak")
     keep_verdict(environment.sha256, "holds")
     assert doubts_of(environment) is None
+
+
+@pytest.mark.parametrize(
+    ("attack", "told"),
+    [
+        (None, "never attacked here: try"),
+        (attack_report("holds"), "they held, by its publisher's report: try"),
+        (attack_report("leaks"), "they leak, by its publisher's report: try"),
+        (attack_report("unknown"), "they may leak, by its publisher's report: try"),
+    ],
+)
+def test_without_an_attack_here_the_report_of_the_publisher_is_told(
+    attack: AttackReport | None, told: str
+) -> None:
+    assert (doubts_of(PLAN.environment, summarize(report(attack))) or "").startswith(told)
+    keep_verdict(PLAN.environment.sha256, "holds")
+    assert doubts_of(PLAN.environment, summarize(report(attack))) is None

@@ -1,5 +1,7 @@
 """A v1 taskset without tools."""
 
+from typing import Literal
+
 import verifiers.v1 as vf
 from verifiers.v1.harnesses.null import NullHarness
 
@@ -25,7 +27,7 @@ class EchoTask(vf.Task[EchoData, vf.State]):
 class EchoConfig(vf.TasksetConfig):
     count: int = 4
     trouble: str = ""
-    dataset_split: str = "train"
+    dataset_split: Literal["train", "test"] = "train"
 
 
 class EchoTaskset(vf.Taskset[EchoTask, EchoConfig]):

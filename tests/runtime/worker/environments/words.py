@@ -4,7 +4,7 @@ import verifiers as vf
 from datasets import Dataset
 
 
-def load_environment(count: int = 4):
+def load_environment(count: int = 4, evaluated: int = 0):
     print("words are loaded")
     rows = [
         {"question": f"say word{n}", "answer": f"word{n}", "info": {"n": n}} for n in range(count)
@@ -17,4 +17,6 @@ def load_environment(count: int = 4):
         return float(len(completion[-1]["content"]))
 
     rubric = vf.Rubric(funcs=[correct, length], weights=[1.0, 0.0])
-    return vf.SingleTurnEnv(dataset=Dataset.from_list(rows), rubric=rubric)
+    data = Dataset.from_list(rows)
+    last = {"eval_dataset": Dataset.from_list(rows[-evaluated:])} if evaluated else {}
+    return vf.SingleTurnEnv(dataset=data, rubric=rubric, **last)
