@@ -75,8 +75,7 @@ def view_runs(
 ) -> None:
     """`prime eval view --web`: the list, one run, or up to four compared."""
     _require_pages()
-    from prime_cli.web.library import Library
-    from prime_cli.web.run_view import run_path
+    from prime_cli.web.library import Library, run_path
 
     cwd = Path.cwd()
     folders = [find_run(run, cwd, roots).folder.path for run in runs]
@@ -151,8 +150,7 @@ def _page_of(name: str | None, cwd: Path) -> tuple[str, list[Path]]:
 
 
 def _path_of_run(folder: Path, *, is_training: bool) -> str:
-    from prime_cli.web.library import plain_name
-    from prime_cli.web.run_view import run_path, training_path
+    from prime_cli.web.library import plain_name, run_path, training_path
 
     name = plain_name(folder.resolve())
     return training_path(name) if is_training else run_path(name)

@@ -1,14 +1,17 @@
 """The page of an evaluation on a hub, as that of a local run."""
 
-import math
+from array import array
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import chain
+from itertools import accumulate, chain
+from math import nan
+from sys import intern
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from prime_cli.core.formatting import format_interval, format_number, format_usd, pluralize
-from prime_cli.pages.links import comparison_path, environment_path, evaluation_path, sample_path
-from prime_cli.pages.paging import Window, parse_cursor
+from prime_cli.pages.links import comparison_path, environment_path, evaluation_path
+from prime_cli.pages.paging import parse_cursor
+from prime_cli.pages.run_page import ExampleTable, RunView, render_run
 from prime_cli.pages.runs import (
     CHARTS,
     ERRORS,
@@ -18,32 +21,60 @@ from prime_cli.pages.runs import (
     NOTHING,
     ErrorLine,
     Fact,
-    GridLine,
     Link,
     MetricLine,
-    RewardRange,
     RunFilter,
-    RunView,
     download_links,
     metric_charts,
-    render_run,
     reward_chart,
     some_facts,
 )
-from prime_cli.pages.samples import SAMPLES_PER_PAGE, usage_facts
+from prime_cli.pages.samples import usage_facts
 from prime_cli.pages.templates import Html, Page
 from prime_cli.pages.texts import shorten, whole_text
 from prime_cli.pages.tokens import finite
+from prime_cli.runs.outcomes import RolloutColumns
 from prime_cli.runs.rows import LARGEST
 from prime_cli.runs.sample_lines import SampleLine
 from prime_cli.runs.statistics.intervals import bounds, precision
 from prime_cli.wire.evaluations import CLOSED, EvaluationDetail
 
 
+class SampleColumns(NamedTuple):
+    """Samples by example, in the order of the first of each: those at each place in `columns`.
+
+    `names` are those of examples, by row, and `rollouts` what each sample calls itself.
+    """
+
+    columns: RolloutColumns
+    numbers: Sequence[int]
+    names: Sequence[str]
+    rollouts: Sequence[str]
+
+    @classmethod
+    def of(cls, lines: Sequence[SampleLine]) -> "SampleColumns":
+        """Those of `lines`; which of them are truncated only their bodies can tell."""
+        examples: dict[str, list[tuple[str, SampleLine]]] = {}
+        for line in lines:
+            name, rollout = line.place
+            examples.setdefault(name, []).append((intern(rollout or f"{line.number}"), line))
+        ordered = [each for found in examples.values() for each in found]
+        rewards = [nan if line.reward is None else line.reward for _, line in ordered]
+        columns = RolloutColumns(
+            starts=array("q", accumulate(map(len, examples.values()), initial=0)),
+            rewards=array("d", (nan if abs(each) > LARGEST else each for each in rewards)),
+            failed=[line.failed for _, line in ordered],
+            truncated=[False] * len(ordered),
+            lengths=array("q", (line.size for _, line in ordered)),
+        )
+        numbers = array("q", (line.number for _, line in ordered))
+        return cls(columns, numbers, list(examples), [rollout for rollout, _ in ordered])
+
+
 class Overview(NamedTuple):
     """What the page shows of the first thousands of samples together."""
 
-    scale: RewardRange = RewardRange()
+    samples: SampleColumns = SampleColumns.of(())
     intervals: Sequence[Fact] = ()
     charts: Sequence[Html] = ()
     errors: Sequence[ErrorLine] = ()
@@ -62,20 +93,20 @@ class Overview(NamedTuple):
 
         `errors` is the number of samples with an error, and `kinds` what they were.
         """
-        examples: dict[str, list[float]] = {}
-        for line in lines:
-            examples.setdefault(line.place[0], []).extend(rewards_of([line]))
-        rewards = rewards_of(lines)
-        intervals = interval_facts(list(examples.values()), errors) if len(lines) == total else ()
+        samples = SampleColumns.of(lines)
+        columns = samples.columns
+        examples = [columns.scored(row) for row in columns.rows]
+        rewards = [reward for scored in examples for reward in scored]
+        intervals = interval_facts(examples, errors) if len(lines) == total else ()
         charts = [reward_chart(rewards), *metric_charts(metrics)]
-        return cls(RewardRange.of(rewards), list(intervals), charts, kinds)
+        return cls(samples, list(intervals), charts, kinds)
 
 
 class EvaluationSamples(NamedTuple):
-    """One page of the samples, `total` of which match the filter, and the overview of all."""
+    """A page of the examples, how many samples its filter `found`, and the overview of all."""
 
-    shown: Sequence[SampleLine] = ()
-    total: int = 0
+    table: ExampleTable = ExampleTable()
+    found: int = 0
     overview: Overview = Overview()
 
 
@@ -83,7 +114,6 @@ def evaluation_page(
     detail: EvaluationDetail,
     samples: EvaluationSamples,
     filters: RunFilter = EVERYTHING,
-    page: int = 1,
     problem: str = "",
     query: Mapping[str, str] = MappingProxyType({}),
 ) -> Page:
@@ -92,31 +122,29 @@ def evaluation_page(
     `query` has the cursors of its lists.
     """
     path = evaluation_path(detail.evaluation_id)
-    here = path + filters.query(page=page)
-    overview = samples.overview
-    grid = _grid(samples.shown, overview.scale, path)
+    table, overview = samples.table, samples.overview
+    here = table.here or path
     metrics = list(_metrics(detail))
-    pages = max(1, -(-samples.total // SAMPLES_PER_PAGE))
     view = RunView(
         path=path,
         title=detail.name,
         status=detail.status.lower(),
         command=f"prime eval get {detail.evaluation_id}",
         facts=list(_facts(detail, overview.intervals)),
+        about=list(_about(detail)),
         parameters=list(_parameters(detail)),
-        notes=[shorten(note, LONGEST_NOTE) for note in _notes(detail, overview.errors)],
+        notes=[shorten(note, LONGEST_NOTE) for note in _notes(detail, overview)],
         charts=CHARTS.window(overview.charts),
         metrics=METRICS.window(metrics, parse_cursor(query, "metrics"), here, "metrics"),
         errors=ERRORS.window(overview.errors, parse_cursor(query, "errors"), here, "errors"),
         filter=filters,
         problem=problem,
-        found=f"{pluralize(samples.total, 'sample')} found" if filters.is_set else "",
-        grid=grid,
-        columns=Window(range(max((len(line.cells) for line in grid), default=0))),
-        previous=path + filters.query(page=min(page - 1, pages)) if page > 1 else None,
-        next=path + filters.query(page=page + 1) if page < pages else None,
+        found=f"{pluralize(samples.found, 'sample')} found" if filters.is_set else "",
+        table=table,
         downloads=download_links(path) if detail.total_samples else (),
         stream=_stream(detail, path),
+        done=detail.total_samples,
+        planned=detail.planned,
         others=list(_others(detail)),
     )
     return render_run(view)
@@ -137,12 +165,15 @@ def _facts(detail: EvaluationDetail, intervals: Sequence[Fact]) -> Iterator[Fact
     if detail.avg_score is not None:
         yield Fact("Mean reward", format_number(detail.avg_score))
     yield from intervals
-    yield Fact("Model", detail.model_name or "unknown")
-    errors = _errors_of(detail)
     yield Fact("Samples", detail.progress or f"{detail.total_samples:,}")
-    if errors:
+    if errors := _errors_of(detail):
         yield Fact("Errors", f"{errors:,}")
-    yield from _spent(detail)
+    if (cost := finite(_own(detail).get("cost"))) is not None:
+        yield Fact("Cost", format_usd(cost))
+
+
+def _about(detail: EvaluationDetail) -> Iterator[Fact]:
+    yield Fact("Model", detail.model_name or "unknown")
     if detail.owner:
         yield Fact("Pushed by", detail.owner)
     if detail.receipt is not None:
@@ -150,15 +181,10 @@ def _facts(detail: EvaluationDetail, intervals: Sequence[Fact]) -> Iterator[Fact
     yield Fact("Seen by", "everybody" if detail.is_public else "its owner")
 
 
-def _spent(detail: EvaluationDetail) -> Iterator[Fact]:
-    """Tokens and cost of all samples, as far as our client told them."""
+def _own(detail: EvaluationDetail) -> Mapping[str, Any]:
+    """What our client told beside what every client tells."""
     own = detail.metadata.get("prime")
-    if not isinstance(own, dict):
-        return
-    if isinstance(own.get("usage"), dict):
-        yield from usage_facts(own["usage"])
-    if (cost := finite(own.get("cost"))) is not None:
-        yield Fact("Cost", format_usd(cost))
+    return own if isinstance(own, dict) else {}
 
 
 def _errors_of(detail: EvaluationDetail) -> int:
@@ -176,19 +202,24 @@ def _parameters(detail: EvaluationDetail) -> Iterator[Fact]:
         "Created": detail.created_at,
         "Completed": detail.completed_at,
     }
+    usage = _own(detail).get("usage")
+    spent = usage_facts(usage) if isinstance(usage, dict) else ()
     stated = ((name, value) for name, value in detail.metadata.items() if value not in NOTHING)
     told = ((name, whole_text(value)) for name, value in stated)
-    yield from some_facts(chain(((label, text) for label, text in known.items() if text), told))
+    known_facts = ((label, text) for label, text in known.items() if text)
+    yield from some_facts(chain(known_facts, spent, told))
 
 
-def _notes(detail: EvaluationDetail, kinds: Sequence[ErrorLine]) -> Iterator[str]:
+def _notes(detail: EvaluationDetail, overview: Overview) -> Iterator[str]:
     if detail.error_message:
         yield f"It failed: {detail.error_message}"
-    errors, counted = _errors_of(detail), sum(each.rollouts for each in kinds)
+    listed = len(overview.samples.numbers)
+    if 0 < listed < detail.total_samples:
+        yield f"The first {listed:,} of {detail.total_samples:,} samples are shown"
+    errors, counted = _errors_of(detail), sum(each.rollouts for each in overview.errors)
     if counted < errors:
         yield f"Errors are listed for {counted:,} of {errors:,} samples"
-    own = detail.metadata.get("prime")
-    counts = own.get("asked_again") if isinstance(own, dict) else None
+    counts = _own(detail).get("asked_again")
     if not isinstance(counts, dict):
         return
     known = {name: count for name, count in counts.items() if isinstance(count, int) and count > 0}
@@ -203,25 +234,6 @@ def _metrics(detail: EvaluationDetail) -> Iterator[MetricLine]:
         yield MetricLine.of(name, each.count, each.mean, each.std, each.min, each.max)
 
 
-def _grid(lines: Sequence[SampleLine], scale: RewardRange, path: str) -> list[GridLine]:
-    """Samples by example, in the order of the first of each."""
-    examples: dict[str, list[SampleLine]] = {}
-    for line in lines:
-        examples.setdefault(line.place[0], []).append(line)
-    base = path.rpartition("/")[2]
-    return [_grid_line(name, found, scale, base) for name, found in examples.items()]
-
-
-_LONGEST_NAME = 60
-
-
-def _grid_line(name: str, lines: Sequence[SampleLine], scale: RewardRange, base: str) -> GridLine:
-    cells = [scale.cell(line.reward, "error", sample_path(base, line.number)) for line in lines]
-    rewards = rewards_of(lines)
-    mean = format_number(math.fsum(rewards) / len(rewards)) if rewards else ""
-    return GridLine(shorten(name, _LONGEST_NAME), mean, cells)
-
-
 def interval_facts(examples: Sequence[Sequence[float]], errors: int) -> Iterator[Fact]:
     """How well the mean is known, over the rewards of each example and so many errors."""
     if interval := precision(examples).interval:
@@ -230,9 +242,3 @@ def interval_facts(examples: Sequence[Sequence[float]], errors: int) -> Iterator
     limits = bounds([reward for rewards in examples for reward in rewards], errors)
     if errors and limits.low is not None and limits.high is not None:
         yield Fact("Errors as 0, or left out", format_interval((limits.low, limits.high)))
-
-
-def rewards_of(lines: Sequence[SampleLine]) -> list[float]:
-    """Those that can be added up."""
-    known = (line.reward for line in lines if line.reward is not None)
-    return [reward for reward in known if abs(reward) <= LARGEST]

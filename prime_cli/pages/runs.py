@@ -1,14 +1,14 @@
-"""What pages of runs show: records that both a local run and a hub's evaluation become."""
+"""Parts of the pages of runs, which both a local run and a hub's evaluation become."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
 from prime_cli.core.formatting import format_number
 from prime_cli.pages.charts import draw_histogram
-from prime_cli.pages.paging import Room, Window
-from prime_cli.pages.templates import Html, Page
+from prime_cli.pages.paging import Room
+from prime_cli.pages.templates import Html
 from prime_cli.pages.texts import html_bytes, shorten
 from prime_cli.runs.export.exports import DOWNLOADS
 from prime_cli.runs.statistics.intervals import spread
@@ -32,20 +32,12 @@ class Link(NamedTuple):
 
 
 class Cell(NamedTuple):
-    """A rollout in the grid; `kind` is its CSS class: `r0` to `r4`, `error` or `empty`."""
+    """A rollout, or an example; `kind` is its CSS class: `r0` to `r4`, `error` or `empty`."""
 
     label: str
     kind: str
     path: str
     note: str = ""
-
-
-class GridLine(NamedTuple):
-    """The rollouts of an example, and their mean reward."""
-
-    example: str
-    mean: str
-    cells: Sequence[Cell]
 
 
 class MetricLine(NamedTuple):
@@ -89,35 +81,35 @@ class ErrorLine(NamedTuple):
 
 @dataclass(frozen=True)
 class RunFilter:
-    """What the form above the grid says, as typed."""
+    """What the chips and the form above the examples say, as typed, and their order."""
 
     reward: str = ""
-    errors: bool = False
+    only: str = ""
     text: str = ""
     step: str = ""
+    sort: str = ""
 
     @classmethod
     def read(cls, query: Mapping[str, str]) -> "RunFilter":
         """That in an address; the form shows what it is narrowed to."""
-        reward, text, step = (
-            query.get(name, "")[:_LONGEST_FILTER] for name in ("reward", "text", "step")
-        )
-        return cls(reward, query.get("errors") == "1", text, step)
+        given = {name: query.get(name, "")[:_LONGEST_FILTER] for name in cls.__dataclass_fields__}
+        if query.get("errors") == "1":  # an address of before there were outcomes
+            given["only"] = "errored"
+        return cls(**given)
 
     @property
     def is_set(self) -> bool:
-        return self != RunFilter()
+        """Whether it leaves anything out."""
+        return any((self.reward, self.only, self.text, self.step))
 
     def query(self, **others: object) -> str:
         """The query string, with its `?`; empty for no filter."""
-        errors = "1" if self.errors else ""
-        given = {"step": self.step, "reward": self.reward, "errors": errors, "text": self.text}
-        known = {name: value for name, value in (given | others).items() if value}
+        known = {name: value for name, value in (asdict(self) | others).items() if value}
         return f"?{urlencode(known)}" if known else ""
 
 
 EVERYTHING = RunFilter()
-_LONGEST_FILTER = 500
+_LONGEST_FILTER = 200
 
 
 @dataclass(frozen=True)
@@ -136,72 +128,25 @@ class Reins:
     problem: str = ""
 
 
-NO_CHARTS: Window[Html] = Window(())
-NO_METRICS: Window[MetricLine] = Window(())
-NO_ERRORS: Window[ErrorLine] = Window(())
-NO_COLUMNS: Window[int] = Window(())
-
-
-@dataclass(frozen=True)
-class RunView:
-    """The page of a run.
-
-    `path` is its address, and `columns` are those of `grid`, from 0. `found` says how many rollouts
-    the filter matched; `has_steps` that they are of a training. `stream` is the address of
-    server-sent events while the run goes on, which its `reins` steer where that is possible.
-    `trust` says how far the judges of its rewards can be trusted.
-    """
-
-    path: str
-    title: str
-    status: str
-    command: str
-    facts: Sequence[Fact]
-    parameters: Sequence[Fact]
-    notes: Sequence[str] = ()
-    charts: Window[Html] = NO_CHARTS
-    metrics: Window[MetricLine] = NO_METRICS
-    errors: Window[ErrorLine] = NO_ERRORS
-    filter: RunFilter = EVERYTHING
-    has_steps: bool = False
-    problem: str = ""
-    found: str = ""
-    grid: Sequence[GridLine] = ()
-    columns: Window[int] = NO_COLUMNS
-    previous: str | None = None
-    next: str | None = None
-    downloads: Sequence[Link] = ()
-    stream: str | None = None
-    others: Sequence[Link] = ()
-    reins: Reins | None = None
-    trust: Sequence[str] = ()
-
-
 def download_links(path: str) -> list[Link]:
     """Every form that the run at `path` can be downloaded in."""
     return [Link(each.label, f"{path}/download.{each.form}") for each in DOWNLOADS.values()]
 
 
-def render_run(run: RunView) -> Page:
-    """The page of a run."""
-    return Page("run.html", run.title, run, command=(run.command,) if run.command else ())
-
-
 # --- Parts of both ---
 
-CHARTS = Room(rows=9, row_bytes=0, bytes=36_000)
+CHARTS = Room(rows=7, row_bytes=0, bytes=26_000)
 METRICS = Room(rows=100, row_bytes=180, bytes=13_000)
 ERRORS = Room(rows=50, row_bytes=80, bytes=13_000)
-COLUMNS = Room(rows=100)
 LONGEST_NOTE = 1_000
 """Characters of a failure or another note."""
 _LONGEST_ERROR = 30
-"""Characters of the class of an error within the grid."""
+"""Characters of the class of an error in a cell."""
 
 
 @dataclass(frozen=True)
 class RewardRange:
-    """The range of a run's rewards, for the colours of its grid."""
+    """The range of a run's rewards, for the colours of its rollouts."""
 
     low: float = 0.0
     high: float = 1.0
@@ -209,11 +154,8 @@ class RewardRange:
     @classmethod
     def of(cls, rewards: Iterable[float]) -> "RewardRange":
         """From 0 to 1, or further where rewards are outside of that."""
-        known = list(rewards)
-        return cls(min(known, default=0.0), max(known, default=1.0)).at_least()
-
-    def at_least(self) -> "RewardRange":
-        return RewardRange(min(self.low, 0.0), max(self.high, 1.0))
+        known = [0.0, 1.0, *rewards]
+        return cls(min(known), max(known))
 
     def cell(
         self, reward: float | None, error: str | None, path: str, *, is_truncated: bool = False
@@ -252,7 +194,7 @@ def metric_charts(metrics: Mapping[str, Sequence[float]]) -> list[Html]:
     ]
 
 
-_MOST_CHARTS = 8
+_MOST_CHARTS = 6
 
 
 NOTHING: tuple[Any, ...] = (None, "", {}, [])

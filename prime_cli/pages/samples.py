@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from prime_cli.core.errors import TooLarge
+from prime_cli.core.errors import TooLarge, UsageError
 from prime_cli.core.formatting import format_usd
 from prime_cli.pages.links import evaluation_path, sample_path
 from prime_cli.pages.paging import FIRST, Cursor
@@ -24,6 +24,7 @@ from prime_cli.pages.texts import shorten
 from prime_cli.pages.tokens import finite
 from prime_cli.runs.export.page import seconds_of
 from prime_cli.runs.export.text import spent_of
+from prime_cli.runs.outcomes import parse_outcome
 from prime_cli.runs.rows import numeric
 from prime_cli.runs.sample_lines import SampleLine
 from prime_cli.runs.transcript import as_text
@@ -129,32 +130,28 @@ def _error_of(value: Any) -> tuple[Fact | None, str]:
     return Fact(label, as_text(message)), str(value.get("traceback") or "")
 
 
-SAMPLES_PER_PAGE = 200
-
 _NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 _BOUND = re.compile(rf"(<=|>=|<|>|=|)\s*({_NUMBER})")
 _SPAN = re.compile(rf"({_NUMBER})\s*\.\.\s*({_NUMBER})")
 
 
-def sample_query(filters: RunFilter, page: int) -> SampleQuery | None:
-    """What a hub is asked for the filter of the form; None for a reward that is none.
+def sample_query(filters: RunFilter) -> SampleQuery:
+    """What a hub is asked for the form's filter; raises UsageError.
 
     A hub's bounds are exclusive: those that include their end are the next number.
     """
+    parse_outcome(filters.only)
     text = filters.reward.strip().lower()
     low, high = -math.inf, math.inf
-    is_failed = filters.errors or text == "none"
     if span := _SPAN.fullmatch(text):
         low, high = sorted(map(float, span.groups()))
         low, high = math.nextafter(low, -math.inf), math.nextafter(high, math.inf)
     elif bound := _BOUND.fullmatch(text):
         low, high = _range(bound[1], float(bound[2]))
     elif text not in ("", "none"):
-        return None
+        raise UsageError(f"`{filters.reward}` is not a range", hint="write >0.5, 0.2..0.8 or none")
     return SampleQuery(
-        limit=SAMPLES_PER_PAGE,
-        page=page,
-        errors_only=is_failed,
+        errors_only=text == "none",
         reward_above=low if math.isfinite(low) else None,
         reward_below=high if math.isfinite(high) else None,
         search=filters.text or None,

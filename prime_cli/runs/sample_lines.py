@@ -8,12 +8,16 @@ _NAMES = msgspec.json.Decoder(list[str])
 
 
 class SampleLine(NamedTuple):
-    """A sample without its body; `identity` is what it says it is, as JSON, if it does."""
+    """A sample without its body, which has `size` bytes.
+
+    `identity` is what it says it is, as JSON, if it does.
+    """
 
     number: int
     identity: str | None
     reward: float | None
     failed: bool
+    size: int = 0
 
     @property
     def place(self) -> tuple[str, str]:

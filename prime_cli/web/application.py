@@ -28,7 +28,8 @@ from prime_cli.pages.labels import render_label, render_people
 from prime_cli.pages.links import COMPARISON, page_number
 from prime_cli.pages.paging import find_cursor, parse_cursor
 from prime_cli.pages.rollout import part_of, render_rollout, tokens_page
-from prime_cli.pages.runs import Link, RunFilter, render_run
+from prime_cli.pages.run_page import render_run
+from prime_cli.pages.runs import Link, RunFilter
 from prime_cli.pages.templates import (
     Frame,
     NavigationLink,
@@ -161,7 +162,7 @@ def _run(request: Request, problem: PrimeError | None = None) -> Response:
     given = request.query_params
     name = request.path_params["name"]
     run = _followed(request).measured()
-    view = view_run(run, name, RunFilter.read(given), page_number(given), given)
+    view = view_run(run, name, RunFilter.read(given), given)
     reins = reins_of(run, request.app.state.form_token)
     trust = trust_in(run, _library(request).cwd)
     others = [Link("Label rollouts", labels_path(name))] if trust else []

@@ -19,10 +19,9 @@ from prime_cli.pages.paging import Cursor
 from prime_cli.pages.runs import Link
 from prime_cli.pages.templates import ErrorMessage
 from prime_cli.runs.comparison.sides import side_of
-from prime_cli.web.library import Library
+from prime_cli.web.library import Library, run_path
 from prime_cli.web.opened import LocalRun
 from prime_cli.web.rollout_view import view_local_rollout
-from prime_cli.web.run_view import model_of, run_path
 
 _SITE = ComparisonSite("/compare", "run", Link("list of runs", "/runs"))
 _CHOOSE = "Choose two to four runs"
@@ -54,7 +53,7 @@ def view_comparison(
 
 def _compared(names: Sequence[str], runs: Sequence[LocalRun]) -> list[ComparedRun]:
     pairs = zip(names, runs, strict=True)
-    return [ComparedRun(name, name, model_of(run), run_path(name)) for name, run in pairs]
+    return [ComparedRun(name, name, run.model, run_path(name)) for name, run in pairs]
 
 
 def view_sides(

@@ -7,6 +7,7 @@ import time
 from collections import Counter, OrderedDict
 from collections.abc import Sequence
 from pathlib import Path
+from urllib.parse import quote
 
 from prime_cli.core.errors import NotFound, PrimeError
 from prime_cli.runs.listing import HERE, RunItem, RunRoots, list_runs
@@ -90,6 +91,16 @@ class Library:
 _OWN = ("run.json", "evals/*/*/run.json")
 _OF_TRAINERS = [f"[tr]*/*/*/{place}{each}" for place in ("", "environments/*/") for each in _OWN]
 """Where trainings and rollout services are, and their evaluations; of several environments too."""
+
+
+def run_path(name: str) -> str:
+    """The address of a run's page."""
+    return f"/runs/{quote(name, safe='~')}"
+
+
+def training_path(name: str) -> str:
+    """The address of a training's page."""
+    return f"/trainings/{quote(name, safe='~')}"
 
 
 def plain_name(path: Path) -> str:

@@ -52,11 +52,19 @@ class Statistics:
 
 @dataclass(frozen=True)
 class Matches:
-    """What a filter matches, so far if `searched` is below `total` lines."""
+    """The places in `layout` that a filter matches, so far if `searched` is below `total` lines.
 
-    grid: Grid
+    They are None for all of them.
+    """
+
+    layout: Layout
+    places: Sequence[int] | None
     searched: int
     total: int
+
+    @property
+    def count(self) -> int:
+        return len(self.layout.latest if self.places is None else self.places)
 
 
 class LocalRun:
@@ -78,6 +86,22 @@ class LocalRun:
         return self.path.name
 
     @property
+    def title(self) -> str:
+        """Its environment and its model."""
+        manifest, official = self.saved.manifest, self.saved.official or {}
+        environment = official.get("env_id") or official.get("env") or "?"
+        title = environment if manifest is None else manifest.plan.environment.title
+        return f"{title} with {self.model}"
+
+    @property
+    def model(self) -> str:
+        """Its model; a question mark where nothing says which."""
+        manifest = self.saved.manifest
+        if manifest is not None:
+            return manifest.plan.model
+        return str((self.saved.official or {}).get("model", "?"))
+
+    @property
     def is_live(self) -> bool:
         """Whether more rollouts may come."""
         return self.status == RUNNING
@@ -93,10 +117,13 @@ class LocalRun:
         return self.once("steps", lambda: has_steps(self.index))
 
     def find(self, wanted: Filter) -> Matches:
-        """The examples with matching rollouts; raises UsageError for a wrong filter."""
+        """The matching rollouts; raises UsageError for a wrong filter."""
         search = self._search(wanted, self.index)
-        grid = Grid(self.layout, search.found, only_matches=search.is_of_steps)
-        return Matches(grid, min(search.searched, len(self.index)), len(self.index))
+        found, layout = search.found(self.layout), self.layout
+        if search.is_of_steps and found is not None:
+            layout, found = layout.among(found), None
+        places = None if found is None else layout.places(found)
+        return Matches(layout, places, min(search.searched, len(self.index)), len(self.index))
 
     def rewards(self) -> "array[float]":
         """The rewards of the last attempts that have one, by example and rollout."""

@@ -1,18 +1,22 @@
 """A rollout of a local run as the record of its page."""
 
-from collections.abc import Iterator
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from itertools import accumulate
 
-from prime_cli.core.errors import NotFound
+from prime_cli.core.errors import NotFound, UsageError
 from prime_cli.core.formatting import format_usd
-from prime_cli.evals.viewer.grid import Grid
+from prime_cli.evals.viewer.grid import Grid, Layout
 from prime_cli.pages.paging import FIRST, Cursor
 from prime_cli.pages.rollout import RolloutContent, RolloutSample, view_rollout
+from prime_cli.pages.run_page import ExampleTexts, texts_of
 from prime_cli.pages.runs import Cell, Fact, Link, RewardRange
 from prime_cli.pages.samples import sample_of, time_facts, usage_facts
 from prime_cli.runs.rows import Row
+from prime_cli.runs.transcript import parse_position
 from prime_cli.runs.vf_eval_writer import official_row
+from prime_cli.web.library import run_path
 from prime_cli.web.opened import LocalRun
-from prime_cli.web.run_view import run_path, title_of
 
 _MOST_SIBLINGS = 60
 
@@ -94,7 +98,7 @@ def view_local_rollout(
     return view_rollout(
         sample,
         path=here.path,
-        run=Link(title_of(run), path),
+        run=Link(run.title, path),
         title=here.label,
         previous=_neighbour(run, grid, path, place, -1),
         next=_neighbour(run, grid, path, place, 1),
@@ -130,3 +134,51 @@ def _neighbour(run: LocalRun, grid: Grid, path: str, number: int, step: int) -> 
         return None
     example, rollout = run.index.entries.key(found)
     return f"{path}/rollouts/{example}.{rollout}"
+
+
+# --- The examples of a run ---
+
+_MOST_READ = 8 << 20
+"""Bytes of the rollouts whose texts a page shows."""
+
+
+class LocalExamples:
+    """The rollouts of `layout`, as the page of a run called `name` lists them by example."""
+
+    def __init__(self, run: LocalRun, layout: Layout, name: str) -> None:
+        self._run, self._layout, self._name = run, layout, name
+        self.columns = layout.columns
+        # Relative to the page's address: hundreds of them are most of its bytes.
+        self.folder = f"{run_path(name).rpartition('/')[2]}/rollouts/"
+
+    def name(self, row: int) -> str:
+        return str(self._layout.example_at(row))
+
+    def key(self, place: int) -> str:
+        example, rollout = self._layout.entries.key(self._layout.latest[place])
+        return f"{example}.{rollout}"
+
+    def label(self, place: int) -> str:
+        return f"rollout {self._layout.entries.key(self._layout.latest[place])[1]}"
+
+    def find(self, key: str) -> int | None:
+        try:
+            number = self._run.index.find(*parse_position(key))
+        except UsageError:
+            return None
+        latest, order = self._layout.latest, self._layout.entries.key
+        if number is None:
+            return None
+        place = bisect_left(latest, order(number), key=order)
+        return place if place < len(latest) and latest[place] == number else None
+
+    def read(self, places: Sequence[int]) -> Sequence[ExampleTexts]:
+        numbers = [self._layout.latest[place] for place in places]
+        lengths = accumulate(self.columns.lengths[place] for place in places)
+        kept = sum(length <= _MOST_READ for length in lengths)
+        texts = [texts_of(rollout_sample(row)) for row in self._run.index.read(numbers[:kept])]
+        return texts + [ExampleTexts()] * (len(numbers) - kept)
+
+    def view(self, place: int, share: int) -> RolloutContent:
+        example, rollout = self._layout.entries.key(self._layout.latest[place])
+        return view_local_rollout(self._run, self._name, example, rollout, share=share)

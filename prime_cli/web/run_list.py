@@ -20,8 +20,7 @@ from prime_cli.runs.folder import RunFolder
 from prime_cli.runs.listing import RunItem
 from prime_cli.runs.saved_run import status_of
 from prime_cli.training.record import SavedTraining
-from prime_cli.web.library import Library
-from prime_cli.web.run_view import run_path, training_path
+from prime_cli.web.library import Library, run_path, training_path
 
 _RUNS = Room(rows=100, row_bytes=350, times=2, bytes=80_000)
 _TRAININGS = Room(rows=100, row_bytes=250, bytes=40_000)

@@ -3,34 +3,26 @@
 import math
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
-from urllib.parse import quote
 
 from prime_cli.core.errors import PrimeError
 from prime_cli.core.formatting import format_duration, format_number, format_share, pluralize
 from prime_cli.evals.gate.calibration import judge_trust
 from prime_cli.evals.viewer.filters import Filter
-from prime_cli.evals.viewer.grid import Grid, GridRow
 from prime_cli.pages.evaluation import interval_facts
-from prime_cli.pages.paging import Window, parse_cursor
+from prime_cli.pages.paging import parse_cursor
+from prime_cli.pages.run_page import RunView, Wanted, list_examples, render_run
 from prime_cli.pages.runs import (
     CHARTS,
-    COLUMNS,
     ERRORS,
     EVERYTHING,
     LONGEST_NOTE,
     METRICS,
     ErrorLine,
     Fact,
-    GridLine,
-    RewardRange,
     RunFilter,
-    RunView,
     download_links,
-    render_run,
     reward_chart,
     some_facts,
 )
@@ -41,30 +33,15 @@ from prime_cli.runs.manifest import FINISHED, RUNNING
 from prime_cli.runs.plan import resume_command
 from prime_cli.runs.summary import Summary
 from prime_cli.training.record import facts_in
-from prime_cli.web.library import Library, problem_of
+from prime_cli.web.library import Library, problem_of, run_path
 from prime_cli.web.opened import LocalRun, Matches, Statistics
-
-_GRID_BYTES = 48_000
-_CELL_BYTES = 110
-"""Of a cell besides the name of its run."""
-_MOST_LINES = 50
-
-
-def run_path(name: str) -> str:
-    """The address of a run's page."""
-    return f"/runs/{quote(name, safe='~')}"
-
-
-def training_path(name: str) -> str:
-    """The address of a training's page."""
-    return f"/trainings/{quote(name, safe='~')}"
+from prime_cli.web.rollout_view import LocalExamples
 
 
 def view_run(
     run: LocalRun,
     name: str,
     wanted: RunFilter,
-    page: int,
     query: Mapping[str, str] = MappingProxyType({}),
 ) -> RunView:
     """The page of a run: what its index knows, and its statistics if they are there.
@@ -75,14 +52,13 @@ def view_run(
     path = run_path(name)
     statistics = run.statistics
     found, problem = _find(run, wanted)
-    part = _GridPart.of(found.grid, path, wanted, page, query)
+    rollouts = LocalExamples(run, found.layout, name)
+    table = list_examples(rollouts, found.places, Wanted.read(wanted, query), path)
     facts = run.once("facts", lambda: list(_facts(run)))
-    scale = run.once("scale", lambda: RewardRange.of(run.rewards()))
     drawn = run.once("chart", lambda: reward_chart(run.rewards()))
-    grid = [_grid_line(found.grid.row(row), scale, path, part.columns) for row in part.rows]
     return RunView(
         path=path,
-        title=title_of(run),
+        title=run.title,
         status=run.status,
         command=f"prime eval show {run.run_id}",
         facts=[*facts, *(_spent(statistics.summary) if statistics else ())],
@@ -92,72 +68,37 @@ def view_run(
         metrics=METRICS.window(
             statistics.metrics if statistics else (),
             parse_cursor(query, "metrics"),
-            part.address(),
+            table.here,
             "metrics",
         ),
         errors=ERRORS.window(
-            _errors(statistics), parse_cursor(query, "errors"), part.address(), "errors"
+            _errors(statistics), parse_cursor(query, "errors"), table.here, "errors"
         ),
         filter=wanted,
         has_steps=run.has_steps,
         problem=problem,
-        found=_found(found.grid.matches, found.searched, found.total) if wanted.is_set else "",
-        grid=grid,
-        columns=part.columns,
-        previous=part.address(-1) if part.page > 1 else None,
-        next=part.address(1) if part.page < part.pages else None,
+        found=_found(found.count, found.searched, found.total) if wanted.is_set else "",
+        table=table,
         downloads=download_links(path),
         stream=f"{path}/events?known={len(run.index)}" if run.is_live else None,
+        done=len(run.layout.latest),
+        planned=run.saved.manifest.planned if run.saved.manifest is not None else None,
     )
 
 
 def _find(run: LocalRun, wanted: RunFilter) -> tuple[Matches, str]:
     """The rollouts that are wanted; all of them, and a sentence, where the filter is wrong."""
     try:
-        return run.find(Filter(wanted.reward, wanted.errors, wanted.text, wanted.step)), ""
+        return run.find(Filter(wanted.reward, wanted.only, wanted.text, wanted.step)), ""
     except PrimeError as error:
         return run.find(Filter()), problem_of(error)
-
-
-@dataclass(frozen=True)
-class _GridPart:
-    """A page of a grid, counted from 1: its rows and columns, and the way to those beside it."""
-
-    path: str
-    wanted: RunFilter
-    page: int
-    pages: int
-    rows: range
-    columns: Window[int]
-
-    @classmethod
-    def of(
-        cls, grid: Grid, path: str, wanted: RunFilter, page: int, query: Mapping[str, str]
-    ) -> "_GridPart":
-        """The one with that number, or the last one before it."""
-        columns = COLUMNS.window(
-            range(grid.columns), parse_cursor(query, "columns"), path + wanted.query(), "columns"
-        )
-        cells = _GRID_BYTES // (_CELL_BYTES + len(path))
-        lines = max(1, min(_MOST_LINES, cells // max(min(grid.columns, COLUMNS.rows), 1)))
-        pages = max(1, -(-len(grid) // lines))
-        page = min(max(page, 1), pages)
-        rows = range((page - 1) * lines, min(page * lines, len(grid)))
-        columns = replace(columns, path=path + wanted.query(page=page))
-        return cls(path, wanted, page, pages, rows, columns)
-
-    def address(self, step: int = 0) -> str:
-        """That of this page, or of the one so many pages on, with the same columns."""
-        start = self.columns.start
-        given: dict[str, Any] = {"columns_from": start + 1} if start else {}
-        return self.path + self.wanted.query(page=self.page + step, **given)
 
 
 def prepare_pages(library: Library) -> None:
     """Make the pages of the runs that were named, while a browser starts: the next are quick."""
     for path, name in zip(library.also, library.names_of(library.also), strict=True):
         with suppress(PrimeError):  # the page says it
-            render(render_run(view_run(library.open(path).measured(), name, EVERYTHING, 1)))
+            render(render_run(view_run(library.open(path).measured(), name, EVERYTHING)))
 
 
 def _found(matches: int, searched: int, total: int) -> str:
@@ -165,23 +106,6 @@ def _found(matches: int, searched: int, total: int) -> str:
     if searched < total:
         sentence += f" in the first {searched:,} of {total:,}; reload to search on"
     return sentence
-
-
-def title_of(run: LocalRun) -> str:
-    """The environment of a run and its model."""
-    manifest = run.saved.manifest
-    official = run.saved.official or {}
-    environment = official.get("env_id") or official.get("env") or "?"
-    title = environment if manifest is None else manifest.plan.environment.title
-    return f"{title} with {model_of(run)}"
-
-
-def model_of(run: LocalRun) -> str:
-    """The model of a run; a question mark where nothing says which."""
-    manifest = run.saved.manifest
-    if manifest is not None:
-        return manifest.plan.model
-    return str((run.saved.official or {}).get("model", "?"))
 
 
 def _facts(run: LocalRun) -> Iterator[Fact]:
@@ -208,7 +132,8 @@ def _spent(summary: Summary) -> Iterator[Fact]:
     for reduced in summary.reduced:
         if reduced.value is not None:
             yield Fact(reduced.name, format_number(reduced.value))
-    yield from (Fact(*each) for each in spent_of(summary.usage).items())
+    if (cost := spent_of(summary.usage).get("Cost")) is not None:
+        yield Fact("Cost", cost)
     if summary.seconds is not None:
         yield Fact("Time", format_duration(summary.seconds))
 
@@ -228,6 +153,7 @@ def _parameters(run: LocalRun, statistics: Statistics | None) -> list[Fact]:
         facts += [Fact("Note", labels.note)] if labels.note else []
     if statistics is not None:
         facts += [Fact(*each) for each in facts_of(run.saved, statistics.summary).items()]
+        facts += [Fact(*each) for each in spent_of(statistics.summary.usage).items()]
         for name, spent in parts_of(statistics.summary.usage):
             costs = ", ".join(f"{label.lower()} {text}" for label, text in spent.items())
             facts.append(Fact(f"Spent by {name}", costs))
@@ -266,18 +192,3 @@ def trust_in(run: LocalRun, cwd: Path) -> list[str]:
 def _errors(statistics: Statistics | None) -> list[ErrorLine]:
     found = statistics.summary.errors if statistics else []
     return [ErrorLine.of(each.kind, each.type, each.count, each.message) for each in found]
-
-
-def _grid_line(row: GridRow, scale: RewardRange, path: str, columns: Window[int]) -> GridLine:
-    # Relative to the page's address: hundreds of them are most of its bytes.
-    base = path.rpartition("/")[2]
-    cells = [
-        scale.cell(
-            cell.reward,
-            cell.error,
-            f"{base}/rollouts/{row.example_id}.{cell.rollout}" if cell.is_match else "",
-            is_truncated=cell.is_truncated,
-        )
-        for cell in row.cells[columns.start : columns.end]
-    ]
-    return GridLine(str(row.example_id), format_number(row.mean), cells)

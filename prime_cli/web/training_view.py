@@ -36,9 +36,9 @@ from prime_cli.training.record import (
     folders_of,
 )
 from prime_cli.training.trainer_events import METRICS
-from prime_cli.web.library import Library
+from prime_cli.web.library import Library, run_path, training_path
 from prime_cli.web.opened import LocalRun
-from prime_cli.web.run_view import end_of, run_path, training_path
+from prime_cli.web.run_view import end_of
 
 T = TypeVar("T")
 

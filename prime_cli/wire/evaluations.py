@@ -161,10 +161,14 @@ class EvaluationDetail(msgspec.Struct):
         """`12 of 40` samples of an evaluation that goes on; empty for others."""
         if self.status in CLOSED:
             return ""
+        return f"{self.total_samples:,}" + (f" of {self.planned:,}" if self.planned else "")
+
+    @property
+    def planned(self) -> int | None:
+        """How many samples it will have, if its metadata say so."""
         size = [self.metadata.get(name) for name in ("num_examples", "rollouts_per_example")]
         known = [each for each in size if type(each) is int and each > 0]
-        of = f" of {math.prod(known):,}" if known == size else ""
-        return f"{self.total_samples:,}{of}"
+        return math.prod(known) if known == size else None
 
 
 class EvaluationQuery(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,9 +1,13 @@
+import dataclasses
+
 from msgspec import structs
 
 from prime_cli.pages.evaluation import EvaluationSamples, Overview, evaluation_page
+from prime_cli.pages.run_page import ExampleTable, Wanted, list_examples
 from prime_cli.pages.templates import render
 from prime_cli.runs.sample_lines import SampleLine
 from prime_cli.wire.evaluations import EvaluationDetail
+from tests.pages.listed import Listed
 
 RUN = EvaluationDetail(
     evaluation_id="r1", name="a <run>", status="COMPLETED", model_name="m", total_samples=3
@@ -15,22 +19,25 @@ LINES = [
 ]
 
 
-def test_samples_stand_in_a_grid_of_examples_by_rollouts() -> None:
+def test_samples_are_listed_by_example_with_a_dot_for_each_rollout() -> None:
     overview = Overview.of(LINES, {}, total=3, errors=1)
-    page = evaluation_page(RUN, EvaluationSamples(LINES, 3, overview))
+    source = Listed(overview.samples.columns, overview.samples.names)
+    table = list_examples(source, None, Wanted(), "/dashboard/evaluations/r1")
+    page = evaluation_page(RUN, EvaluationSamples(table, 3, overview))
 
     html = render(page).decode()
 
     assert page.title == "a <run>"
     assert "<h1>a &lt;run&gt;</h1>" in html
     assert "Reward: 2 values from 0 to 1" in html
-    assert html.count('href="r1/samples/') == 3
+    assert html.count('href="r1/rollouts/') == 3
+    assert [list(overview.samples.columns.places(row)) for row in range(2)] == [[0, 1], [2]]
     assert html.count('<th scope="row">') == 2
 
 
 def test_an_evaluation_that_goes_on_says_how_far_it_is() -> None:
     size = {"num_examples": 20, "rollouts_per_example": 2}
-    samples = EvaluationSamples(LINES, 3, Overview())
+    samples = EvaluationSamples(ExampleTable(), 3, Overview())
 
     for status, words in (("RUNNING", "3 of 40"), ("COMPLETED", "3")):
         detail = structs.replace(RUN, status=status, metadata=size)
@@ -40,7 +47,7 @@ def test_an_evaluation_that_goes_on_says_how_far_it_is() -> None:
 
 def test_tokens_and_cost_are_those_that_our_client_told() -> None:
     told = {"usage": {"input": 1200, "output": 3, "cost": 0.5}, "cost": 0.0125}
-    samples = EvaluationSamples(LINES, 3, Overview())
+    samples = EvaluationSamples(ExampleTable(), 3, Overview())
 
     html = render(evaluation_page(structs.replace(RUN, metadata={"prime": told}), samples)).decode()
 
@@ -55,14 +62,17 @@ def test_a_page_says_how_many_of_too_many_metadata_it_leaves_out() -> None:
     detail = structs.replace(RUN, metadata={f"field {number}": number for number in range(1000)})
     overview = Overview.of(LINES, {}, total=3, errors=1)
 
-    html = render(evaluation_page(detail, EvaluationSamples(LINES, 3, overview))).decode()
+    html = render(evaluation_page(detail, EvaluationSamples(ExampleTable(), 3, overview))).decode()
 
     assert html.count("<dt>field ") == 199
     assert "801 are not shown" in html
 
 
 def test_a_page_after_the_last_says_so_and_leads_to_the_last() -> None:
-    html = render(evaluation_page(RUN, EvaluationSamples([], 3, Overview()), page=7)).decode()
+    table = list_examples(Listed.of([[1.0]]), None, Wanted(page=7), "/dashboard/evaluations/r1")
+    gone = dataclasses.replace(table, lines=())
+
+    html = render(evaluation_page(RUN, EvaluationSamples(gone, 3, Overview()))).decode()
 
     assert "The list ends before this page." in html
     assert "No rollout has finished yet" not in html

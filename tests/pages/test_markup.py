@@ -18,6 +18,7 @@ from prime_cli.pages.leaderboard import (
     Neighbours,
     leaderboard_page,
 )
+from prime_cli.pages.run_page import ExampleTexts, Wanted, list_examples
 from prime_cli.pages.runs import RunFilter
 from prime_cli.pages.samples import sample_page as page_of_sample
 from prime_cli.pages.samples import sample_tokens_page
@@ -27,6 +28,7 @@ from prime_cli.runs.sample_lines import SampleLine
 from prime_cli.wire.codec import encode
 from prime_cli.wire.environments import EnvironmentDetail, EnvironmentMetadata, Owner
 from prime_cli.wire.evaluations import (
+from tests.pages.listed import Listed
     EvaluationDetail,
     EvaluationSummary,
     HistoryQuery,
@@ -146,8 +148,11 @@ def run_page(text: str) -> Page:
         for number in (1, 2)
     ]
     overview = Overview.of(lines, {text: [0.0, 1.0]}, total=2, errors=1)
-    filters = RunFilter(reward=text, text=text, errors=True)
-    return evaluation_page(detail, EvaluationSamples(lines, 2, overview), filters, 1, text)
+    filters = RunFilter(reward=text, text=text, only=text, sort=text)
+    texts = ExampleTexts(text, text, text, is_error=True)
+    source = Listed(overview.samples.columns, overview.samples.names, texts)
+    table = list_examples(source, None, Wanted(filters, opened="0"), f"/dashboard/{text}")
+    return evaluation_page(detail, EvaluationSamples(table, 2, overview), filters, text)
 
 
 def board_page(text: str) -> Page:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prime_cli.core.errors import TooLarge
+from prime_cli.core.errors import TooLarge, UsageError
 from prime_cli.evals.viewer.filters import parse_reward
 from prime_cli.pages.rollout import RolloutSample, render_rollout, view_rollout
 from prime_cli.pages.runs import Link, RunFilter
@@ -70,19 +70,20 @@ def test_the_bounds_for_a_hub_mean_what_the_filter_of_local_runs_means(
 ) -> None:
     text = f"{limit}..1" if sign == ".." else f"{sign}{limit}"
 
-    query = sample_query(RunFilter(reward=text), 1)
+    query = sample_query(RunFilter(reward=text))
 
-    assert query is not None
     low = -math.inf if query.reward_above is None else query.reward_above
     high = math.inf if query.reward_below is None else query.reward_below
     assert (low < reward < high) == parse_reward(text)(reward)
 
 
 def test_a_filter_that_is_none_is_not_sent() -> None:
-    assert sample_query(RunFilter(reward="high"), 1) is None
-    failed = sample_query(RunFilter(reward="none", text="x"), 2)
-    assert failed is not None
-    assert (failed.errors_only, failed.search, failed.page) == (True, "x", 2)
+    with pytest.raises(UsageError, match="`high` is not a range"):
+        sample_query(RunFilter(reward="high"))
+    with pytest.raises(UsageError, match="`high` is not an outcome"):
+        sample_query(RunFilter(only="high"))
+    failed = sample_query(RunFilter(reward="none", text="x"))
+    assert (failed.errors_only, failed.search) == (True, "x")
 
 
 RUN = EvaluationDetail(evaluation_id="r1", name="a run", total_samples=3)

@@ -73,7 +73,7 @@ def test_a_run_shows_its_reward_bounds_metrics_and_errors(
     assert "7, 7 examples" in page
     assert "APITimeoutError" in page
     assert "length: 6 values from 0 to 5" in page
-    assert page.count('class="error"') == 1
+    assert page.count('class="error" href') == 2  # its dot, and its square in the strip
     assert f"prime eval show {folder.run_id}" in page
 
 
@@ -88,9 +88,12 @@ def test_the_grid_is_filtered_by_reward_error_and_text(pages: TestClient, tmp_pa
         return [str(n) for n in range(3) if f"rollouts/{n}.0" in page]
 
     assert examples("reward=%3E0.5") == ["0"]
-    assert examples("errors=1") == ["2"]
+    assert examples("only=errored") == examples("errors=1") == ["2"]
+    assert examples("only=wrong") == ["1"]
+    assert examples("only=flipped") == []
     assert examples("text=NEEDLE") == ["0"]
-    assert examples("reward=none&errors=1") == ["2"]
+    assert examples("reward=none&only=errored") == ["2"]
+    assert "is not an outcome" in text_of(pages, f"{path}?only=bad")
     assert "is not a range of rewards" in text_of(pages, f"{path}?reward=high")
 
 

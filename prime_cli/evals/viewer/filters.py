@@ -1,15 +1,17 @@
-"""Filter rollouts by step, reward, error and text; a run is searched incrementally."""
+"""Filter rollouts by step, reward, outcome and text; a run is searched incrementally."""
 
 import json
 import operator
 import re
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from prime_cli.core.errors import UsageError
+from prime_cli.evals.viewer.grid import Layout
 from prime_cli.runs.index.entries import IndexEntry
+from prime_cli.runs.outcomes import parse_outcome
 from prime_cli.runs.rows import Row
 from prime_cli.runs.run_index import RunIndex
 
@@ -32,24 +34,18 @@ _COMPARES: dict[str, Callable[[float, float], bool]] = {
 class Filter:
     """All conditions must match; `reward` is in the syntax of `parse_reward`, `text` is plain.
 
-    `step` is in that of `parse_step`. Case is ignored.
+    `only` is one of `OUTCOMES`, `step` in the syntax of `parse_step`. Case is ignored.
     """
 
     reward: str = ""
-    errors: bool = False
+    only: str = ""
     text: str = ""
     step: str = ""
 
     def accepts(self) -> Callable[[IndexEntry], bool]:
-        """The conditions that the index can check; raises UsageError for an invalid reward."""
+        """What the entry of a line can tell; raises UsageError for an invalid reward."""
         reward = parse_reward(self.reward) if self.reward.strip() else None
-
-        def holds(entry: IndexEntry) -> bool:
-            if self.errors and entry.error is None:
-                return False
-            return reward is None or reward(entry.reward)
-
-        return holds
+        return lambda entry: reward is None or reward(entry.reward)
 
 
 def parse_reward(text: str) -> Accepts:
@@ -172,21 +168,25 @@ class Search:
 
     def __init__(self, wanted: Filter) -> None:
         self._accepts = wanted.accepts()
+        self._only = parse_outcome(wanted.only)
         self._conditions: list[LineCondition] = []
         if wanted.step.strip():
             self._conditions.append(StepSearch(wanted.step))
         if wanted.text:
             self._conditions.append(TextSearch(wanted.text))
-        self._all = wanted == Filter()
+        self._all = replace(wanted, only="") == Filter()
         self.is_of_steps = bool(wanted.step.strip())
         """Whether it is among the rollouts of some steps alone."""
         self._found: set[int] = set()
         self.searched = 0
 
-    @property
-    def found(self) -> frozenset[int] | None:
-        """The matching lines so far; None for an empty filter."""
-        return None if self._all else frozenset(self._found)
+    def found(self, layout: Layout) -> frozenset[int] | None:
+        """The matching lines so far, of those in `layout`; None for an empty filter."""
+        found = None if self._all else frozenset(self._found)
+        if not self._only:
+            return found
+        having = layout.having(self._only)
+        return having if found is None else having & found
 
     @property
     def count(self) -> int:

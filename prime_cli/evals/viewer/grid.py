@@ -9,6 +9,7 @@ from functools import cached_property
 from itertools import pairwise
 
 from prime_cli.runs.index.entries import IndexEntries
+from prime_cli.runs.outcomes import RolloutColumns
 from prime_cli.runs.run_index import RunIndex
 
 
@@ -52,10 +53,25 @@ class Layout:
         """That of the rollouts in these lines alone."""
         return Layout(self.entries, array("q", filter(found.__contains__, self.latest)))
 
+    def places(self, found: Collection[int]) -> "array[int]":
+        """Where the rollouts in these lines are in `latest`."""
+        return array("q", (at for at, number in enumerate(self.latest) if number in found))
+
     @cached_property
     def rewards(self) -> Sequence[float]:
         """The reward of every line, NaN for none."""
         return self.entries.rewards()
+
+    @cached_property
+    def columns(self) -> RolloutColumns:
+        """The last attempts, each at its place in `latest`."""
+        marks = self.entries.marks(self.latest)
+        lengths = self.entries.lengths(self.latest)
+        return RolloutColumns(self.starts, self.rewards_in_order(), *marks, lengths)
+
+    def having(self, outcome: str) -> frozenset[int]:
+        """The lines of the last attempts with this outcome."""
+        return frozenset(self.latest[place] for place in self.columns.having(outcome))
 
     def rewards_in_order(self) -> list[float]:
         """The rewards of the last attempts, NaN for none."""
@@ -103,7 +119,7 @@ class Grid:
         self._shown: Sequence[int] = every
         self.matches = len(layout.latest)
         if found is not None:
-            hits = array("q", (p for p, number in enumerate(layout.latest) if number in found))
+            hits = layout.places(found)
             self.matches = len(hits)
             self._shown = array("q", _rows_of(hits, layout.starts))
         sizes = (layout.starts[row + 1] - layout.starts[row] for row in self._shown)

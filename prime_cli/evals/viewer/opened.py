@@ -153,12 +153,10 @@ class OpenedRun:
         """Whether these are the rollouts of a training."""
         return self._has_steps
 
-    def filter(
-        self, *, step: str = "", reward: str = "", errors: bool = False, text: str = ""
-    ) -> None:
+    def filter(self, *, step: str = "", reward: str = "", only: str = "", text: str = "") -> None:
         """Set the filter; raises UsageError and keeps the previous one."""
         # Not under the lock: whoever asks must not wait for a search that goes on.
-        self._search = Search(Filter(reward, errors, text, step))
+        self._search = Search(Filter(reward, only, text, step))
 
     def refresh(self) -> bool:
         """Read what was written since; returns whether there was anything. Raises UsageError."""
@@ -187,7 +185,7 @@ class OpenedRun:
         key = (self._layout, search, search.count)
         if self._shown is None or self._shown[0] != key:
             only = search.is_of_steps
-            self._shown = key, Grid(self._layout, search.found, only_matches=only)
+            self._shown = key, Grid(self._layout, search.found(self._layout), only_matches=only)
         return self._shown[1]
 
     def page(self, number: int) -> RolloutView:

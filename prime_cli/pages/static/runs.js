@@ -8,18 +8,19 @@
 
   // What a reader opened, ticked, scrolled to and focused stays so; charts may have come before it.
   const chartOf = (each) => each.closest("figure")?.querySelector("b").textContent;
+  const nameOf = (each) => chartOf(each) ?? each.querySelector("summary").textContent;
   const sign = (each) => [each.tagName, each.getAttribute("href"), each.value, chartOf(each)].join(" ");
   const replace = (part, fresh) => {
     if (fresh.dataset.live) part.dataset.live = fresh.dataset.live;
     if (drawn.get(part) === fresh.innerHTML) return;
     drawn.set(part, fresh.innerHTML);
     const all = (selector) => [...part.querySelectorAll(selector)];
-    const open = new Set(all("details[open]").map(chartOf));
+    const open = new Map(all("details").map((each) => [nameOf(each), each.open]));
     const ticked = new Set(all("input:checked").map(sign));
     const places = new Map(all(".table").map((each) => [sign(each), [each.scrollLeft, each.scrollTop]]));
     const focused = part.contains(document.activeElement) ? sign(document.activeElement) : null;
     part.replaceChildren(...fresh.childNodes);
-    for (const each of all("details")) each.open = open.has(chartOf(each));
+    for (const each of all("details")) each.open = open.get(nameOf(each)) ?? each.open;
     for (const each of all("input")) each.checked = ticked.has(sign(each));
     watchTables(part);
     watchCharts(part);

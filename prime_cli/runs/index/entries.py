@@ -167,6 +167,18 @@ class IndexEntries:
             found[_class(value), bool(value & _TRUNCATED)] += count
         return found
 
+    def lengths(self, numbers: Iterable[int]) -> list[int]:
+        """The bytes of these lines, each with its newline."""
+        lengths = self._words[_LENGTH::_WORDS]
+        return [lengths[number] for number in numbers]
+
+    def marks(self, numbers: Iterable[int]) -> tuple[list[bool], list[bool]]:
+        """Whether these ended in an error, and whether they are truncated."""
+        flags = self._words[_FLAGS::_WORDS]
+        found = [flags[number] for number in numbers]
+        failed = [bool(value & _ERRORED) for value in found]
+        return failed, [bool(value & _TRUNCATED) for value in found]
+
     def rewards(self) -> "array[float]":
         """Every entry's reward, NaN for none."""
         return array("d", self._words[_REWARD::_WORDS].tobytes())

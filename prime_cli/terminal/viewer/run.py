@@ -12,6 +12,7 @@ from textual.worker import get_current_worker
 
 from prime_cli.core.errors import PrimeError
 from prime_cli.core.formatting import pluralize
+from prime_cli.runs.outcomes import OUTCOMES
 from prime_cli.terminal.viewer.page import PageText
 from prime_cli.terminal.viewer.protocols import OpenRun, SearchState
 from prime_cli.terminal.viewer.rows import RolloutGrid
@@ -23,6 +24,7 @@ _QUESTIONS = {
     "text": "text in any message",
     "reward": "reward, as 0.5 or >0.5 or 0..0.5 or none",
     "step": "step of the training, as 3 or >=10 or 10..20",
+    "only": " or ".join(OUTCOMES),
 }
 _NO_FILTER = dict.fromkeys(_QUESTIONS, "")
 
@@ -36,6 +38,7 @@ class RunScreen(ViewerScreen):
         Binding("r", "ask('reward')", "Reward"),
         Binding("s", "ask('step')", "Step"),
         Binding("e", "errors", "Errors"),
+        Binding("o", "ask('only')", "Only"),
         Binding("x", "clear", "All"),
     ]
 
@@ -51,7 +54,6 @@ class RunScreen(ViewerScreen):
         self._run = run
         self._finding: SearchState | None = None
         self._filter = _NO_FILTER
-        self._only_errors = False
         self._question = ""
 
     def parts(self) -> Iterable[Widget]:
@@ -101,13 +103,11 @@ class RunScreen(ViewerScreen):
 
     def _status(self, finding: SearchState) -> str:
         shown = {name: f"{name} {typed}" for name, typed in self._filter.items() if typed}
-        shown |= {"errors": "errors"} if self._only_errors else {}
-        order = ("step", "reward", "errors", "text")
-        filtered = " and ".join(shown[name] for name in order if name in shown)
-        if not filtered:
+        if not shown:
             return "live" if self._run.is_live else ""
-        count = finding.grid.matches
-        found = f"{pluralize(count, 'rollout')} with {filtered}"
+        filtered = " and ".join(shown[name] for name in ("step", "reward", "text") if name in shown)
+        found = pluralize(finding.grid.matches, f"{self._filter['only']} rollout".lstrip())
+        found += f" with {filtered}" if filtered else ""
         if not finding.is_done:
             found += f" · searched {finding.searched:,} of {finding.total:,} …"
         return found
@@ -128,30 +128,31 @@ class RunScreen(ViewerScreen):
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         self._close_question()
-        self._apply({**self._filter, self._question: event.value}, errors=self._only_errors)
+        self._apply({**self._filter, self._question: event.value})
 
     def action_errors(self) -> None:
         """Only errors, or all again."""
-        self._apply(self._filter, errors=not self._only_errors)
+        is_on = self._filter["only"] == "errored"
+        self._apply({**self._filter, "only": "" if is_on else "errored"})
 
     def action_clear(self) -> None:
         """Remove every filter."""
-        self._apply(_NO_FILTER, errors=False)
+        self._apply(_NO_FILTER)
 
-    def _apply(self, criteria: dict[str, str], *, errors: bool) -> None:
+    def _apply(self, criteria: dict[str, str]) -> None:
         try:
-            self._run.filter(errors=errors, **criteria)
+            self._run.filter(**criteria)
         except PrimeError as failure:
             self.fail(failure)
             return
-        self._filter, self._only_errors = criteria, errors
+        self._filter = criteria
         self._follow()
 
     def action_back(self) -> None:
         """Close the question, else drop the filter, else leave."""
         if self.query_one("#question").display:
             self._close_question()
-        elif self._only_errors or any(self._filter.values()):
+        elif any(self._filter.values()):
             self.action_clear()
         else:
             super().action_back()

@@ -66,11 +66,14 @@ ROWS = [
     [
         ({}, [(0, 0), (0, 1), (1, 0), (2, 0)]),
         ({"reward": ">0.5"}, [(0, 1), (2, 0)]),
-        ({"errors": True}, [(1, 0)]),
+        ({"only": "errored"}, [(1, 0)]),
         ({"text": "cat"}, [(0, 0), (1, 0)]),
         ({"text": "CAT", "reward": "0..1"}, [(0, 0)]),
-        ({"text": "timed out", "errors": True}, [(1, 0)]),
+        ({"text": "timed out", "only": "errored"}, [(1, 0)]),
         ({"text": "nobody said this"}, []),
+        ({"only": "flipped"}, [(0, 0), (0, 1)]),
+        ({"only": "Wrong ", "text": "a cat"}, [(0, 0)]),
+        ({"only": "truncated"}, []),
     ],
 )
 def test_filters_hold_together(
@@ -125,7 +128,7 @@ def test_an_evaluation_has_no_steps_until_a_rollout_of_one_came(tmp_path: Path) 
 
 def test_a_filter_that_cannot_be_read_leaves_the_one_there_was(tmp_path: Path) -> None:
     run = opened(save_run(tmp_path, *ROWS))
-    found(run, errors=True)
+    found(run, only="errored")
     with pytest.raises(UsageError, match="not a range"):
         run.filter(reward="much")
     assert run.advance().grid.matches == 1
@@ -133,7 +136,7 @@ def test_a_filter_that_cannot_be_read_leaves_the_one_there_was(tmp_path: Path) -
 
 def test_only_the_last_attempt_is_found(tmp_path: Path) -> None:
     run = opened(save_run(tmp_path, row(0, reward=None), row(0, reward=1.0, attempt=2)))
-    assert found(run, errors=True).grid.matches == 0
+    assert found(run, only="errored").grid.matches == 0
 
 
 def test_neighbours_are_the_rollouts_that_pass_the_filter(tmp_path: Path) -> None:

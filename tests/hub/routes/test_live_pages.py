@@ -114,22 +114,28 @@ def test_every_number_of_a_page_is_of_the_same_moment(
     assert numbers(r"length: ([\d,]+) values", page) == [len(rewards)]
 
 
-@pytest.mark.parametrize("statement", range(7))
+def scored(example: int, reward: float) -> dict[str, Any]:
+    """A sample that says its reward."""
+    names = {"example_id": example, "rollout_number": 0}
+    return names | {"reward": reward, "completion": f"said {reward:g}"}
+
+
+@pytest.mark.parametrize("statement", range(10))
 def test_samples_that_are_replaced_meanwhile_are_in_all_numbers_or_none(
     app: Starlette, hub: httpx.Client, statement: int
 ) -> None:
     wanted = made(hub)
-    push(hub, wanted, [{"example_id": n, "rollout_number": 0, "reward": 0.25} for n in range(8)])
+    push(hub, wanted, [scored(n, 0.25) for n in range(8)])
 
     def replace() -> None:
-        better = [{"example_id": n, "rollout_number": 0, "reward": 0.75} for n in range(8)]
-        push(hub, wanted, [each | {"attempt": 2} for each in better])
+        push(hub, wanted, [scored(n, 0.75) | {"attempt": 2} for n in range(8)])
 
     with between_statements(app, replace, [statement]):
         page = hub.get(f"/dashboard/evaluations/{wanted}").text
 
     (reward,) = numbers(r"Reward: 8 values of ([\d.]+)", page)
-    assert set(re.findall(r'/samples/\d+">([\d.]+)</a>', page)) == {f"{reward:g}"}
+    assert set(re.findall(r'aria-label="rollout 0: ([\d.]+)"', page)) == {f"{reward:g}"}
+    assert set(re.findall(r'clip">(said [\d.]+)<', page)) == {f"said {reward:g}"}
     assert ("<dt>Mean reward</dt>" in page) == (reward == 0.25)
 
 

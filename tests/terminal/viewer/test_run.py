@@ -40,9 +40,21 @@ def test_the_summary_stands_above_a_grid_of_examples_by_rollouts(folder: RunFold
 def test_errors_are_filtered_with_a_key_and_shown_again(folder: RunFolder) -> None:
     async def steps(eyes: Eyes) -> None:
         await eyes.press("e")
-        await eyes.see("1 rollout with errors", without="0.625")
+        await eyes.see("1 errored rollout", without="0.625")
         await eyes.press("e")
         await eyes.see("0.625")
+
+    look_at_run(folder.path, steps)
+
+
+def test_rollouts_are_narrowed_to_an_outcome_that_is_typed(folder: RunFolder) -> None:
+    async def steps(eyes: Eyes) -> None:
+        await eyes.press("o")
+        await eyes.type("flipped")
+        await eyes.see("2 flipped rollouts", without="0.5~")
+        await eyes.press("o")
+        await eyes.type("bad")
+        await eyes.see("`bad` is not an outcome of a rollout")
 
     look_at_run(folder.path, steps)
 
@@ -195,7 +207,7 @@ def test_a_look_for_more_does_not_end_a_search(folder: RunFolder) -> None:
     async def steps(eyes: Eyes) -> None:
         screen = eyes.viewer.screen
         assert isinstance(screen, RunScreen)
-        screen._apply({"text": "cat", "reward": ""}, errors=False)
+        screen._apply({"text": "cat", "reward": "", "only": ""})
         screen._follow(refresh=True)
         await eyes.see("2 rollouts with text cat")
 

@@ -6,7 +6,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from prime_cli.core.errors import PrimeError
+from prime_cli.core.errors import PrimeError, UsageError
 from prime_cli.hub.dispatch import call, hub_of, run
 from prime_cli.hub.routes.responses import answer_page_error, show_page
 from prime_cli.hub.routes.router import Router
@@ -17,14 +17,9 @@ from prime_cli.pages.environments import CatalogueFilter, catalogue_page
 from prime_cli.pages.evaluation import evaluation_page
 from prime_cli.pages.links import page_number
 from prime_cli.pages.paging import parse_cursor
+from prime_cli.pages.run_page import Wanted
 from prime_cli.pages.runs import RunFilter
-from prime_cli.pages.samples import (
-    SAMPLES_PER_PAGE,
-    sample_page,
-    sample_part,
-    sample_query,
-    sample_tokens_page,
-)
+from prime_cli.pages.samples import sample_page, sample_part, sample_query, sample_tokens_page
 from prime_cli.runs.sample_lines import SampleLine
 from prime_cli.wire.evaluations import EvaluationDetail, SampleQuery
 
@@ -62,15 +57,16 @@ async def evaluation(request: Request) -> Response:
     evaluation_id = request.path_params["id"]
     given = request.query_params
     filters = RunFilter.read(given)
-    page = page_number(request.query_params)
-    query = sample_query(filters, page)
+    wanted, query, problem = Wanted.read(filters, given), SampleQuery(), ""
     try:
-        every = SampleQuery(limit=SAMPLES_PER_PAGE)
-        found = await call(request, sample_pages.read_page, evaluation_id, query or every)
+        query = sample_query(filters)
+    except UsageError as error:
+        wanted, problem = Wanted(), f"{error.message} ({error.hint})"
+    try:
+        found = await call(request, sample_pages.read_page, evaluation_id, query, wanted)
     except PrimeError as error:
         return answer_page_error(request, error)
-    problem = "" if query else f"`{filters.reward}` is not a range: write >0.5, 0.2..0.8 or none"
-    return await show_page(request, evaluation_page, *found, filters, page, problem, given)
+    return await show_page(request, evaluation_page, *found, filters, problem, given)
 
 
 @router.page("/dashboard/evaluations/{id}/samples/{number:int}")

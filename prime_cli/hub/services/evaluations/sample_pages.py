@@ -4,14 +4,15 @@ A page also links to all of them as a file: as they were pushed, or as a run is 
 """
 
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from functools import partial
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
 import msgspec
 from msgspec import Struct
-from sqlalchemy import ColumnElement, Connection, Row, func, select
+from sqlalchemy import ColumnElement, Connection, Row, func, or_, select
 
 from prime_cli.core.errors import NotFound, TooLarge, UsageError
 from prime_cli.core.formatting import format_bytes
@@ -21,9 +22,17 @@ from prime_cli.hub.db.tables import evaluations, samples
 from prime_cli.hub.services.evaluations import queries
 from prime_cli.hub.services.evaluations.cache import Cache
 from prime_cli.hub.services.evaluations.queries import find_evaluation, get_evaluation
-from prime_cli.hub.services.evaluations.sample_queries import find_rows, read_numbers, read_samples
-from prime_cli.pages.evaluation import EvaluationSamples, Overview
-from prime_cli.pages.samples import count_errors
+from prime_cli.hub.services.evaluations.sample_queries import (
+    read_numbers,
+    read_samples,
+    sample_conditions,
+)
+from prime_cli.pages.evaluation import EvaluationSamples, Overview, SampleColumns
+from prime_cli.pages.links import evaluation_path, sample_path, whole_number
+from prime_cli.pages.rollout import RolloutContent, RolloutSample, view_rollout
+from prime_cli.pages.run_page import ExampleTexts, Wanted, list_examples, texts_of
+from prime_cli.pages.runs import Fact, Link
+from prime_cli.pages.samples import count_errors, sample_of, view_sample
 from prime_cli.runs.export.exports import JSON_LINES, write_download
 from prime_cli.runs.folder import RunFolder
 from prime_cli.runs.sample_lines import SampleLine
@@ -31,39 +40,139 @@ from prime_cli.runs.saved_run import open_run
 from prime_cli.wire.codec import decode, encode
 from prime_cli.wire.evaluations import EvaluationDetail, SampleQuery
 
-_DRAWN = 10_000
+_LISTED = 50_000
 _DRAWN_METRICS = 2_000
 _FAILED = 200
 _LARGEST_FAILED = 32 * 1024
-_LINE = (samples.c.number, samples.c.identity, samples.c.reward, samples.c.failed)
+_LINE = (
+    samples.c.number,
+    samples.c.identity,
+    samples.c.reward,
+    samples.c.failed,
+    samples.c.size,
+)
 _SCORES = msgspec.json.Decoder(dict[str, float])
 _LARGEST = 64 * 1024 * 1024
 """Bytes of samples that are made into another form; as JSON lines they may be any number."""
 
 
 def read_page(
-    hub: Hub, caller: Caller, evaluation_id: str, query: SampleQuery
+    hub: Hub, caller: Caller, evaluation_id: str, query: SampleQuery, wanted: Wanted
 ) -> tuple[EvaluationDetail, EvaluationSamples]:
-    """An evaluation, a page of samples without their bodies, and an overview, of one moment.
+    """An evaluation, a page of its examples, and an overview of all, of one moment.
 
-    Raises NotFound.
+    `query` is the filter of `wanted` as far as samples are asked one by one. Raises NotFound.
     """
     while True:
         with hub.database.read() as connection:
             evaluation = queries.find_evaluation(connection, caller, evaluation_id)
             environments = connection.execute(queries.select_evaluated([evaluation.id])).all()
-            rows, total = find_rows(connection, evaluation, query)
-            mine = samples.c.evaluation_id == evaluation.id
-            numbers = [row.number for row in rows]
-            shown = _lines(connection, mine, samples.c.number.in_(numbers))
         # Without a connection, since it may wait for another thread to compute the same.
         with suppress(_Changed):
-            overview = _overviews.get(_state_of(evaluation), partial(_overview, hub, evaluation))
+            state = _state_of(evaluation)
+            overview = _overviews.get(state, partial(_overview, hub, evaluation))
             detail = queries.describe_evaluation(hub, evaluation, environments)
-            return detail, EvaluationSamples(shown, total, overview)
+            examples = _Examples(hub, caller, detail, overview.samples, state)
+            matching = examples.matching(query, wanted.filter.only)
+            table = list_examples(examples, matching, wanted, evaluation_path(evaluation.id))
+            found = len(overview.samples.numbers if matching is None else matching)
+            return detail, EvaluationSamples(table, found, overview)
 
 
-_overviews: Cache[Overview] = Cache(64)
+class _Examples:
+    """The samples of an evaluation, as its page lists them by example.
+
+    Raises _Changed once it is no longer in `state`, which `listed` is of.
+    """
+
+    def __init__(
+        self,
+        hub: Hub,
+        caller: Caller,
+        detail: EvaluationDetail,
+        listed: SampleColumns,
+        state: tuple[Any, ...],
+    ) -> None:
+        self._hub, self._caller, self._detail, self._listed = hub, caller, detail, listed
+        self._state = state
+        self._mine = samples.c.evaluation_id == detail.evaluation_id
+        self.columns = listed.columns
+        # Relative to the page's address: hundreds of them are most of its bytes.
+        self.folder = f"{evaluation_path(detail.evaluation_id).rpartition('/')[2]}/samples/"
+
+    @contextmanager
+    def _read(self) -> Iterator[Connection]:
+        with self._hub.database.read() as connection:
+            _require_state(connection, self._detail.evaluation_id, self._state)
+            yield connection
+
+    def matching(self, query: SampleQuery, only: str) -> Sequence[int] | None:
+        """The places of the samples with an outcome that pass a filter; None for all."""
+        conditions = sample_conditions(query)
+        if only == "truncated":
+            conditions.append(_TRUNCATED)
+        kept: Sequence[int] | None = None
+        if conditions:
+            found = select(samples.c.number).where(self._mine, *conditions)
+            with self._read() as connection:
+                numbers = frozenset(connection.execute(found).scalars())
+            kept = [at for at, number in enumerate(self._listed.numbers) if number in numbers]
+        if only in ("", "truncated"):
+            return kept
+        having = self.columns.having(only)
+        return having if kept is None else sorted({*having} & {*kept})
+
+    def name(self, row: int) -> str:
+        return self._listed.names[row]
+
+    def key(self, place: int) -> str:
+        return str(self._listed.numbers[place])
+
+    def label(self, place: int) -> str:
+        return f"rollout {self._listed.rollouts[place]}"
+
+    def find(self, key: str) -> int | None:
+        number, numbers = whole_number(key), self._listed.numbers
+        return numbers.index(number) if number in numbers else None
+
+    def read(self, places: Sequence[int]) -> Sequence[ExampleTexts]:
+        lengths = accumulate(self.columns.lengths[place] for place in places)
+        kept = sum(length <= _MOST_READ for length in lengths)
+        numbers = [self._listed.numbers[place] for place in places]
+        wanted = self._mine, samples.c.number.in_(numbers[:kept])
+        with self._read() as connection:
+            rows = connection.execute(select(samples.c.number, samples.c.body).where(*wanted))
+            bodies = {row.number: row.body for row in rows}
+        return [_texts(bodies.get(number, "")) for number in numbers]
+
+    def view(self, place: int, share: int) -> RolloutContent:
+        number, detail = self._listed.numbers[place], self._detail
+        found = read_sample(self._hub, self._caller, detail.evaluation_id, number)
+        with self._read():
+            pass  # it is of this state still
+        try:
+            return view_sample(detail, *found, share=share)
+        except (TooLarge, UsageError) as error:
+            path = evaluation_path(detail.evaluation_id)
+            nothing = RolloutSample(error=Fact("Not shown", error.message))
+            run, title = Link(detail.name, path), self.label(place)
+            return view_rollout(nothing, path=sample_path(path, number), run=run, title=title)
+
+
+_MOST_READ = 8 << 20
+"""Bytes of the samples whose texts a page shows."""
+_TRUNCATED = or_(*(samples.c.body.contains(f'"is_truncated":{space}true') for space in ("", " ")))
+"""As JSON is written with and without spaces; a quote within a text has a backslash."""
+
+
+def _texts(body: str) -> ExampleTexts:
+    try:
+        return texts_of(sample_of(decode(body.encode(), dict[str, Any])))
+    except UsageError:  # such as 1e999, or a sample that was deleted since
+        return ExampleTexts()
+
+
+_overviews: Cache[Overview] = Cache(24)
 """Those of the first thousands of samples, until these change."""
 
 
@@ -76,6 +185,14 @@ def _state_of(evaluation: Row[Any]) -> tuple[Any, ...]:
     return evaluation.id, evaluation.updated_at, evaluation.sample_count, evaluation.summary
 
 
+def _require_state(connection: Connection, evaluation_id: str, state: tuple[Any, ...]) -> None:
+    """Raise _Changed for an evaluation that has another."""
+    now = select(evaluations).where(evaluations.c.id == evaluation_id)
+    row = connection.execute(now).one_or_none()
+    if row is None or _state_of(row) != state:
+        raise _Changed
+
+
 def _overview(hub: Hub, evaluation: Row[Any]) -> Overview:
     """That of the samples of an evaluation; raises _Changed."""
     count = evaluation.sample_count
@@ -83,12 +200,9 @@ def _overview(hub: Hub, evaluation: Row[Any]) -> Overview:
     summary = queries.summarize(evaluation)
     errors = summary.errors if summary is not None else 0
     scores = select(samples.c.scores).where(mine, samples.c.number <= _DRAWN_METRICS)
-    now = select(evaluations).where(evaluations.c.id == evaluation.id)
     with hub.database.read() as connection:
-        row = connection.execute(now).one_or_none()
-        if row is None or _state_of(row) != _state_of(evaluation):
-            raise _Changed
-        every = _lines(connection, mine, samples.c.number <= _DRAWN)
+        _require_state(connection, evaluation.id, _state_of(evaluation))
+        every = _lines(connection, mine, samples.c.number <= _LISTED)
         texts = connection.execute(scores.order_by(samples.c.number)).scalars().all()
         kinds = count_errors(_errors(connection, mine)) if errors else []
     return Overview.of(every, _columns(texts), total=count, errors=errors, kinds=kinds)

@@ -102,7 +102,7 @@ def _dense(connection: Connection, evaluation_id: str, query: SampleQuery) -> Se
 def _filtered(
     connection: Connection, evaluation_id: str, query: SampleQuery
 ) -> tuple[Sequence[Row[Any]], int]:
-    wanted = [samples.c.evaluation_id == evaluation_id, *_conditions(query)]
+    wanted = [samples.c.evaluation_id == evaluation_id, *sample_conditions(query)]
     total = connection.execute(select(func.count()).select_from(samples).where(*wanted))
     rows = connection.execute(
         _SELECT.where(*wanted)
@@ -113,7 +113,8 @@ def _filtered(
     return rows.all(), total.scalar_one()
 
 
-def _conditions(query: SampleQuery) -> list[ColumnElement[bool]]:
+def sample_conditions(query: SampleQuery) -> list[ColumnElement[bool]]:
+    """What the filters of a query ask of a sample."""
     wanted: list[ColumnElement[bool]] = []
     if query.reward_above is not None:
         wanted.append(samples.c.reward > query.reward_above)

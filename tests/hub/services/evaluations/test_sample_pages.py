@@ -10,6 +10,7 @@ from sqlalchemy import event
 from sqlalchemy.pool import QueuePool
 
 from prime_cli.hub.services.evaluations.sample_pages import read_page
+from prime_cli.pages.run_page import Wanted
 from prime_cli.wire.evaluations import SampleQuery
 from tests.hub.accounts_hub import AccountsHub
 from tests.hub.evaluating import made, push
@@ -34,7 +35,7 @@ def test_readers_who_wait_for_the_same_charts_hold_no_connection(accounts_hub: A
     event.listen(hub.database.engine, "before_cursor_execute", wait)
     try:
         with ThreadPoolExecutor(5) as threads:
-            ask = partial(read_page, hub, ada, evaluation, SampleQuery())
+            ask = partial(read_page, hub, ada, evaluation, SampleQuery(), Wanted())
             found = [threads.submit(ask)]
             assert drawing.wait(10)
             found += [threads.submit(ask) for _ in range(4)]
@@ -43,7 +44,7 @@ def test_readers_who_wait_for_the_same_charts_hold_no_connection(accounts_hub: A
             assert isinstance(pool, QueuePool)
             busy = pool.checkedout()
             go_on.set()
-            assert [each.result(10)[1].total for each in found] == [10] * 5
+            assert [each.result(10)[1].found for each in found] == [10] * 5
     finally:
         event.remove(hub.database.engine, "before_cursor_execute", wait)
     assert busy == 1
