@@ -227,7 +227,7 @@ def measure_runs(folder: Path, inspect: Path | None) -> None:
     for rollouts in (ROLLOUTS, MANY):
         run = make_run(folder / f"run-{rollouts}", rollouts)
         with prime_open(folder / f"run-{rollouts}", run.run_id) as address:
-            figures = opening(address, "table.grid tbody tr")
+            figures = opening(address, "table.examples tbody tr")
             print(f"| prime open, {rollouts:,} rollouts | {figures} |", flush=True)
     if inspect is not None:
         words = [str(inspect), str(Path(__file__).with_name("inspect_log.py")), str(folder / "log")]

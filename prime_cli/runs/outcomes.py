@@ -76,7 +76,7 @@ class RolloutColumns:
     def order(self, rows: Sequence[int], by: str) -> Sequence[int]:
         """The rows in one of the ORDERS; those without a reward come last."""
         if by == "spread":
-            return sorted(rows, key=lambda row: -self._spread(row))
+            return sorted(rows, key=self._spreads.__getitem__, reverse=True)
         if by == "lowest":
             return sorted(rows, key=lambda row: inf if (at := self.means[row]) is None else at)
         return rows
@@ -108,9 +108,10 @@ class RolloutColumns:
         part = self.rewards[self.starts[row] : self.starts[row + 1]]
         return [reward for reward in part if not isnan(reward)]
 
-    def _spread(self, row: int) -> float:
-        scored = self.scored(row)
-        return max(scored) - min(scored) if scored else -inf
+    @cached_property
+    def _spreads(self) -> Sequence[float]:
+        scored = map(self.scored, self.rows)
+        return [max(rewards) - min(rewards) if rewards else -inf for rewards in scored]
 
 
 def _is_mixed(rewards: Sequence[float]) -> bool:

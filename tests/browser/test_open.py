@@ -132,6 +132,7 @@ def addresses(ours: str, theirs: str, rich: str, training: str) -> dict[str, str
         "runs-none": "/runs?text=nothing",
         "run": run,
         "run-filtered": f"{run}?reward=%3E0.5",
+        "run-open": f"{run}?open=4.1&sort=spread",
         "rollout": f"{run}/rollouts/0.0",
         "label": f"/runs/{rich}/labels/ada/0.0",
         "labels": f"{run}/labels",
@@ -217,8 +218,13 @@ def test_pages_work_without_scripts(browse: Callable[..., Visit], tmp_path: Path
         page = window.open(path)
         page.get_by_role("textbox", name="Reward").fill(">0.5")
         page.get_by_role("button", name="Filter").click()
-        expect(page.locator("table.grid tbody tr")).to_have_count(4)
-        page.locator("table.grid td a").first.click()
+        expect(page.locator("table.examples tbody tr")).to_have_count(4)
+        page.get_by_role("link", name="flipped").click()
+        expect(page.get_by_text("1 rollout found")).to_be_visible()
+        page.locator(".examples .clip").first.click()
+        expect(page.locator("#open .sides > section")).to_have_count(2)
+        page.get_by_role("link", name="all", exact=True).click()
+        page.locator(".dots a").first.click()
         expect(page.get_by_text("I try crane.").first).to_be_visible()
         page.get_by_role("link", name="Next").click()
         expect(page.get_by_role("heading", level=1)).to_have_text("Example 0, rollout 1")
@@ -247,6 +253,8 @@ def test_downloads_are_saved(browse: Callable[..., Visit], tmp_path: Path) -> No
             ("One page", "html"),
         ):
             with page.expect_download() as started:
+                if form == "jsonl":
+                    page.get_by_text("Download", exact=True).click()
                 page.get_by_role("link", name=label).click()
             assert started.value.suggested_filename == f"{run.run_id}.{form}"
             assert started.value.path().stat().st_size > 0
@@ -332,12 +340,12 @@ def test_rollouts_of_a_run_that_goes_on_arrive_by_themselves(
             link.click()
             page.evaluate("window.stayed = true")
             page.get_by_text("As a table").click(timeout=10_000)
-            assert page.locator("table.grid tbody tr").count() < 6
-            expect(page.locator("table.grid tbody tr")).to_have_count(6)
+            assert page.locator("table.examples tbody tr").count() < 6
+            expect(page.locator("table.examples tbody tr")).to_have_count(6)
             assert page.evaluate("window.stayed")
             expect(page.get_by_text("6 values of")).to_be_visible()
-            expect(page.locator(".charts details")).to_have_attribute("open", "")
-            expect(page.locator(".charts summary")).to_be_focused()
+            expect(page.locator("figure details")).to_have_attribute("open", "")
+            expect(page.locator("figure summary")).to_be_focused()
             assert run.wait(60) == 0
         window.picture("run-live")
 
@@ -360,7 +368,7 @@ def test_how_many_rollouts_match_grows_with_them(
         for count in (2, 3):
             journal.append(row(count))
             expect(page.get_by_text(f"{count} rollouts found.")).to_be_visible()
-            expect(page.locator("table.grid tbody tr")).to_have_count(count)
+            expect(page.locator("table.examples tbody tr")).to_have_count(count)
             expect(page.get_by_text(f"{count} of 9, {count} examples")).to_be_visible()
         expect(page.locator("details", has_text="Parameters")).to_have_attribute("open", "")
 
@@ -393,7 +401,7 @@ def test_an_answer_that_is_late_replaces_no_newer_one(
         ((route, late),) = held
         route.fulfill(response=late)
         page.wait_for_timeout(1_500)
-        expect(page.locator("table.grid tbody tr")).to_have_count(3)
+        expect(page.locator("table.examples tbody tr")).to_have_count(3)
 
 
 def test_the_list_shows_by_itself_that_a_run_began_and_ended(
@@ -473,4 +481,4 @@ def test_a_page_whose_events_were_refused_asks_for_them_again(
             page.clock.fast_forward(31_000)
         page.wait_for_timeout(1_000)
         page.clock.fast_forward(1_000)
-        expect(page.locator("table.grid tbody tr")).to_have_count(2)
+        expect(page.locator("table.examples tbody tr")).to_have_count(2)

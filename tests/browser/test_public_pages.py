@@ -32,6 +32,7 @@ def pages(site: Site) -> dict[str, str]:
         "versions-compared": "/dashboard/environments/ada/word/versions?from=0.1.0&to=0.2.0",
         "file": "/dashboard/environments/ada/word/@0.2.0/files/word.py",
         "evaluation": f"/dashboard/evaluations/{site.evaluations['large-70b']}",
+        "evaluation-open": f"/dashboard/evaluations/{site.evaluations['large-70b']}?open=10",
         "rollout": f"/dashboard/evaluations/{site.evaluations['large-70b']}/samples/1",
         "rollout-later-turns": f"{long}?from=21",
         "rollout-tokens": f"{long}/tokens?at=/completion/0/logprobs",

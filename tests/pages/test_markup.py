@@ -28,13 +28,13 @@ from prime_cli.runs.sample_lines import SampleLine
 from prime_cli.wire.codec import encode
 from prime_cli.wire.environments import EnvironmentDetail, EnvironmentMetadata, Owner
 from prime_cli.wire.evaluations import (
-from tests.pages.listed import Listed
     EvaluationDetail,
     EvaluationSummary,
     HistoryQuery,
     MetricSummary,
 )
 from tests.helpers.markup import markups
+from tests.pages.listed import Listed
 
 _DETAIL = EvaluationDetail(evaluation_id="ev", name="x", total_samples=2)
 

@@ -39,6 +39,7 @@ class Layout:
 
     def __init__(self, entries: IndexEntries, latest: "array[int]") -> None:
         self.entries, self.latest = entries, latest
+        self._having: dict[str, frozenset[int]] = {}
         examples = self.entries.examples(self.latest)
         changes = (index for index, (a, b) in enumerate(pairwise(examples), 1) if a != b)
         self.starts = array("q", [0, *changes] if examples else [])
@@ -71,7 +72,10 @@ class Layout:
 
     def having(self, outcome: str) -> frozenset[int]:
         """The lines of the last attempts with this outcome."""
-        return frozenset(self.latest[place] for place in self.columns.having(outcome))
+        if outcome not in self._having:
+            places = self.columns.having(outcome)
+            self._having[outcome] = frozenset(self.latest[place] for place in places)
+        return self._having[outcome]
 
     def rewards_in_order(self) -> list[float]:
         """The rewards of the last attempts, NaN for none."""
