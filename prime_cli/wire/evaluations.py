@@ -159,16 +159,14 @@ class EvaluationDetail(msgspec.Struct):
     @property
     def progress(self) -> str:
         """`12 of 40` samples of an evaluation that goes on; empty for others."""
-        if self.status in CLOSED:
-            return ""
-        return f"{self.total_samples:,}" + (f" of {self.planned:,}" if self.planned else "")
+        of = f" of {self.planned:,}" if self.planned else ""
+        return "" if self.status in CLOSED else f"{self.total_samples:,}{of}"
 
     @property
     def planned(self) -> int | None:
         """How many samples it will have, if its metadata say so."""
         size = [self.metadata.get(name) for name in ("num_examples", "rollouts_per_example")]
-        known = [each for each in size if type(each) is int and each > 0]
-        return math.prod(known) if known == size else None
+        return math.prod(size) if all(type(each) is int and each > 0 for each in size) else None
 
 
 class EvaluationQuery(msgspec.Struct, frozen=True, kw_only=True):

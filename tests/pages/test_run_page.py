@@ -8,7 +8,7 @@ from prime_cli.pages.run_page import ExampleTable, Wanted, list_examples, texts_
 from prime_cli.pages.runs import Fact, RunFilter
 from tests.pages.listed import Listed
 
-REWARDS = [[1.0, 1.0], [0.2, 0.9], [0.0, 0.1], [None, 0.4]]
+REWARDS: list[list[float | None]] = [[1.0, 1.0], [0.2, 0.9], [0.0, 0.1], [None, 0.4]]
 
 
 def listed(matching: Sequence[int] | None = None, **wanted: Any) -> ExampleTable:
