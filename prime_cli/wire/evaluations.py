@@ -1,6 +1,5 @@
 """Evaluations on the wire, in the shapes of the official client (releases 0.5 to 0.18)."""
 
-import math
 from typing import Annotated, Any
 
 import msgspec
@@ -165,8 +164,8 @@ class EvaluationDetail(msgspec.Struct):
     @property
     def planned(self) -> int | None:
         """How many samples it will have, if its metadata say so."""
-        size = [self.metadata.get(name) for name in ("num_examples", "rollouts_per_example")]
-        return math.prod(size) if all(type(each) is int and each > 0 for each in size) else None
+        n, k = (self.metadata.get(each) for each in ("num_examples", "rollouts_per_example"))
+        return n * k if type(n) is type(k) is int and min(n, k) > 0 else None
 
 
 class EvaluationQuery(msgspec.Struct, frozen=True, kw_only=True):
@@ -320,8 +319,7 @@ class SampleQuery(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def is_filtered(self) -> bool:
         """Whether there is a filter."""
-        bounds = self.reward_above is not None or self.reward_below is not None
-        return bounds or self.errors_only or self.search is not None
+        return self != SampleQuery(limit=self.limit, page=self.page)
 
 
 class SamplePage(msgspec.Struct):
