@@ -165,6 +165,17 @@ def draw_dots(dots: Sequence[Dot], title: str, x: str, y: str) -> str:
     return _figure(title, words, body, _table(("", x, y), rows))
 
 
+def draw_bar(value: float, interval: tuple[float, float] | None, across: Axis) -> str:
+    """A bar from 0 to `value`, with a whisker over its interval, for a cell beside both."""
+    zero, end = sorted((across.part(0.0) * 100, across.part(value) * 100))
+    bar = f'<rect x="{zero:.1f}" y="3" width="{max(end - zero, 0.5):.1f}" height="8"/>'
+    if interval is None:
+        return f'<svg viewBox="0 0 100 14" aria-hidden="true">{bar}</svg>'
+    low, high = (f"{across.part(each) * 100:.1f}" for each in interval)
+    whisker = f'<path d="M{low} 4V10M{low} 7H{high}M{high} 4V10"/>'
+    return f'<svg viewBox="0 0 100 14" aria-hidden="true">{bar}{whisker}</svg>'
+
+
 def _numbers(across: Axis, *, least: float = 0.0) -> list[tuple[float, str]]:
     """The labels of an axis of numbers, not closer than `least`: no step is half a step."""
     ticks = across.ticks(least=least)

@@ -1,6 +1,7 @@
 """The tab of an environment's evaluations: a row for each owner, model and version, ranked."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from urllib.parse import urlencode
 
 from msgspec import Struct
@@ -8,9 +9,11 @@ from packaging.version import InvalidVersion, Version
 
 from prime_cli.core.builtin_models import is_baseline
 from prime_cli.pages import links
-from prime_cli.pages.charts import COLOURS, Curve, Dot, Point, draw_curves, draw_dots
+from prime_cli.pages.charts import COLOURS, Curve, Dot, Point, draw_bar, draw_curves, draw_dots
 from prime_cli.pages.environment import EnvironmentHead, head_of
 from prime_cli.pages.paging import FIRST, Cursor, Room, Window
+from prime_cli.pages.plot import Axis
+from prime_cli.pages.run_page import Choice
 from prime_cli.pages.templates import Html, Page
 from prime_cli.pages.texts import shorten
 from prime_cli.wire.environments import EnvironmentDetail
@@ -83,12 +86,14 @@ class LeaderboardPage(Struct, frozen=True):
 ROWS = Room(rows=100, row_bytes=300, times=4, bytes=70_000)
 """Of a table of evaluations."""
 _NAMES = Room(rows=300, row_bytes=20, bytes=4_000)
+_CHIPS = Room(rows=12, row_bytes=60, bytes=10_000)
 
 
 class LeaderboardRecord(Struct, frozen=True, kw_only=True):
     """Rows of a choice, how neighbours compare, and plots of reward by cost and by version.
 
-    `models` and `versions` are those to choose from.
+    `models` and `versions` are those to choose from, by chips where there is room for all. `bars`
+    are those of `rows`.
     """
 
     head: EnvironmentHead
@@ -99,7 +104,11 @@ class LeaderboardRecord(Struct, frozen=True, kw_only=True):
     model: str
     version: str
     receipts: bool
+    model_chips: Window[Choice]
+    version_chips: Window[Choice]
+    receipt_chips: list[Choice]
     neighbours: Neighbours
+    bars: list[Html]
     charts: list[Html]
 
 
@@ -112,22 +121,32 @@ def leaderboard_page(
 ) -> Page:
     """The tab, narrowed by the model and the version of `query`, with the rows at `cursor`."""
     head = head_of(detail, "evaluations")
-    path = links.environment_path(head.slug, "evaluations")
-    receipts = "1" if query.receipts else None
-    chosen = {"model": query.model_name, "version": query.version, "receipts": receipts}
-    if given := urlencode({name: value for name, value in chosen.items() if value}):
-        path += f"?{given}"
+    receipts = "1" if query.receipts else ""
+    chosen = {
+        "model": query.model_name or "",
+        "version": query.version or "",
+        "receipts": receipts,
+    }
+    address = partial(_address, links.environment_path(head.slug, "evaluations"), chosen)
     ranked = [row for row in board.rows if not row.is_baseline]
+    rows = ROWS.window(board.rows, cursor, address())
     record = LeaderboardRecord(
         head=head,
         board=board,
-        rows=ROWS.window(board.rows, cursor, path),
+        rows=rows,
         models=_NAMES.window(board.models),
         versions=_NAMES.window(board.versions),
         model=query.model_name or "",
         version=query.version or "",
         receipts=query.receipts,
+        model_chips=_CHIPS.window(_chips("model", board.models, chosen, address)),
+        version_chips=_CHIPS.window(_chips("version", board.versions, chosen, address)),
+        receipt_chips=[
+            Choice("any", address(receipts=""), not receipts),
+            Choice("valid", address(receipts="1"), bool(receipts)),
+        ],
         neighbours=neighbours,
+        bars=_bars(rows.shown),
         charts=[*_by_cost(ranked), *_by_version(ranked)],
     )
     command = f"prime eval list --hub --env {head.slug}"
@@ -140,15 +159,43 @@ def leaderboard_page(
     return Page("leaderboard.html", title, record, command=tuple(commands))
 
 
+def _address(path: str, chosen: Mapping[str, str], **others: str) -> str:
+    given = urlencode({name: value for name, value in {**chosen, **others}.items() if value})
+    return f"{path}?{given}" if given else path
+
+
+def _chips(
+    name: str, values: Sequence[str], chosen: Mapping[str, str], address: Callable[..., str]
+) -> list[Choice]:
+    """All of `values`, and each of them."""
+    kept = [*values, *({chosen[name]} - {"", *values})]
+    return [
+        Choice(value or "all", address(**{name: value}), value == chosen[name])
+        for value in ("", *kept)
+    ]
+
+
 # --- Plots ---
 
+
+def _bars(rows: Sequence[LeaderboardPageRow]) -> list[Html]:
+    """The mean rewards on one scale, from 0 to 1 or further, each with its interval."""
+    known = [row.mean for row in rows if row.mean is not None]
+    ends = [end for row in rows if row.interval for end in row.interval]
+    axis = Axis(min([0.0, *known, *ends]), max([1.0, *known, *ends]))
+    return [
+        Html("" if row.mean is None else draw_bar(row.mean, row.interval, axis)) for row in rows
+    ]
+
+
 _MOST_DOTS = 40
+_FEWEST_COSTS = 3
 _LONGEST_NAME = 30
 _LONGEST_VERSION = 12
 
 
 def _by_cost(rows: Sequence[LeaderboardPageRow]) -> Iterator[Html]:
-    """Reward against cost, if at least two rows have both."""
+    """Reward against cost, if at least three rows with both differ in cost."""
     dots = [
         Dot(
             row.cost,
@@ -159,7 +206,7 @@ def _by_cost(rows: Sequence[LeaderboardPageRow]) -> Iterator[Html]:
         for row in rows
         if row.cost is not None and row.mean is not None
     ]
-    if len(dots) > 1:
+    if len({dot.x for dot in dots}) >= _FEWEST_COSTS:
         title = "Mean reward by cost"
         if len(dots) > _MOST_DOTS:
             title += f" (the {_MOST_DOTS} of {len(dots)} that are ranked highest)"

@@ -11,6 +11,7 @@ from prime_cli.pages.charts import (
     Curve,
     Dot,
     Point,
+    draw_bar,
     draw_curves,
     draw_dots,
     draw_histogram,
@@ -214,3 +215,10 @@ def test_markup_in_names_is_text() -> None:
 
     assert "<script" not in drawn
     assert {each.tag for each in parse(drawn).iter()} <= DRAWN
+
+
+def test_a_bar_has_a_whisker_over_its_interval_on_the_scale_of_all() -> None:
+    bar = draw_bar(0.5, (0.25, 1.0), Axis(-1.0, 1.0))
+    assert '<rect x="50.0" y="3" width="25.0"' in bar
+    assert "M62.5 4V10M62.5 7H100.0M100.0 4V10" in bar
+    assert "<path" not in draw_bar(-0.5, None, Axis(-1.0, 1.0))
