@@ -27,6 +27,7 @@ from prime_cli.hub.headers import BASIC_CHALLENGE
 from prime_cli.hub.urls import ACCOUNT_PAGE, API_PAGE, LOGIN_PAGE, SESSION_PAGE, is_page
 from prime_cli.pages.assets import PAGE_HEADERS
 from prime_cli.pages.templates import (
+    ALL_ENVIRONMENTS,
     Frame,
     HubOrigin,
     NavigationLink,
@@ -160,7 +161,8 @@ async def show_page(
 def answer_page_error(request: Request, error: PrimeError) -> Response:
     """The page of a failure, under its status."""
     error = withhold_inside(request, error)
-    return answer_page(request, error_page(error, _next(request)), error)
+    following, onward = _next(request, status_of(error))
+    return answer_page(request, error_page(error, following, onward), error)
 
 
 def _account(request: Request) -> NavigationLink | None:
@@ -196,12 +198,19 @@ def _address(request: Request) -> HubOrigin | None:
     return HubOrigin(url, default_context_name(url)) if settings.accounts else None
 
 
-def _next(request: Request) -> tuple[str, ...]:
-    if getattr(request.state, "session", None) is not None:
-        return ()
+def _next(request: Request, status: int) -> tuple[tuple[str, ...], NavigationLink]:
+    """What somebody can do who sees no page here, and where."""
+    if status not in (HTTPStatus.NOT_FOUND, HTTPStatus.FORBIDDEN):
+        return (), ALL_ENVIRONMENTS
+    session = getattr(request.state, "session", None)
+    if session is not None:
+        who = session.caller.slug or "an admin"
+        share = "ask its owner to make it public, or to add you to the team that owns it"
+        return (f"You are signed in as `{who}`. If it is private, {share}.",), ALL_ENVIRONMENTS
     if hub_of(request).settings.accounts and is_page(request.url.path):
-        return ("Without signing in, pages show what is public.",)
-    return ()
+        onward = NavigationLink(sign_in_path(request), "Sign in, and come back here")
+        return ("Without signing in, pages show what is public.",), onward
+    return (), ALL_ENVIRONMENTS
 
 
 def _is_browser(request: Request) -> bool:

@@ -178,9 +178,11 @@ def test_a_page_that_is_missing_knows_who_is_signed_in(accounts_hub: AccountsHub
     known = signed_in(accounts_hub, "ada").get("/dashboard/nowhere", headers=accept)
     assert known.status_code == 404
     assert "Without signing in" not in known.text
+    assert "You are signed in as <code>" in known.text
     assert ">ada</a>" in known.text
     unknown = open_browser(accounts_hub).get("/dashboard/nowhere", headers=accept)
     assert "Without signing in" in unknown.text
+    assert "Sign in, and come back here</a>" in unknown.text
 
 
 def test_an_address_that_is_no_page_leaves_open_who_is_signed_in(accounts_hub: AccountsHub) -> None:
