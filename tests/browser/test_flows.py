@@ -120,7 +120,7 @@ def test_links_lead_from_the_list_to_a_file_and_an_evaluation(
     expect(page.get_by_text("Six tries.")).to_be_visible()
     page.goto(environment)
     page.get_by_role("link", name="Evaluations").click()
-    page.get_by_role("link", name="large-70b").click()
+    page.locator(".board").get_by_role("link", name="large-70b").click()
     expect(page.get_by_role("heading", name="word by large-70b")).to_be_visible()
     page.get_by_role("link", name="errored").click()
     page.get_by_role("link", name="Word number 4").click()
@@ -128,6 +128,22 @@ def test_links_lead_from_the_list_to_a_file_and_an_evaluation(
     page.get_by_role("link", name="rollout 1: error").first.click()
     expect(page.get_by_role("heading", name="Example 4, rollout 1")).to_be_visible()
     expect(page.get_by_text("Request timed out").first).to_be_visible()
+
+
+@pytest.mark.parametrize("javascript", [True, False])
+def test_three_clicks_lead_to_why_the_best_model_failed_its_worst_example(
+    site: Site, browse: Callable[..., Visit], javascript: bool
+) -> None:
+    window = browse(site.url, javascript=javascript)
+    page = window.open("/dashboard/environments/ada/word/evaluations")
+    page.locator(".board .model a").first.click()
+    page.get_by_role("link", name="lowest reward").click()
+    page.locator(".examples a.clip").first.click()
+    expect(page.locator("tr:has(+ #open)")).to_contain_text("Word number 4")
+    sides = page.locator("#open .sides > section")
+    expect(sides).to_have_count(2)
+    expect(sides.first.locator(".turn").last).to_contain_text("slate")
+    expect(sides.last).to_contain_text("Request timed out")
 
 
 def test_a_long_rollout_is_read_to_its_last_turn_and_its_texts_and_tokens_whole(
