@@ -23,7 +23,6 @@ from prime_cli.runs.saved_run import SavedRun
 from prime_cli.runs.tally import RolloutKey
 from prime_cli.web.opened import LocalRun
 from prime_cli.web.rollout_view import local_sample
-from prime_cli.web.run_view import run_path
 
 _ANSWER_BYTES = 6_000
 _SKIP = "skip"
