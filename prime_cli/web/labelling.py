@@ -21,6 +21,7 @@ from prime_cli.pages.texts import Address, show
 from prime_cli.pages.turns import ROOM, lay_out
 from prime_cli.runs.saved_run import SavedRun
 from prime_cli.runs.tally import RolloutKey
+from prime_cli.web.library import run_path
 from prime_cli.web.opened import LocalRun
 from prime_cli.web.rollout_view import local_sample
 
