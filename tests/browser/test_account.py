@@ -193,7 +193,7 @@ def test_signing_in_leads_back_to_where_it_was_asked_for(
     window = browse(site.url)
     window.expected.add(404)
     page = window.open(HIDDEN)
-    page.get_by_role("link", name="Sign in").click()
+    page.get_by_role("main").get_by_role("link", name="Sign in").click()
     page.get_by_label("Your API key for this hub").fill(site.keys["ada"])
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", name="ada/hidden")).to_be_visible()
