@@ -14,13 +14,13 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 BUDGETS = {
-    "code lines of prime_cli": 115_596,
+    "code lines of prime_cli": 115_629,
     "files of prime_cli": 931,
     "rooms of prime_cli": 16,
     "modules with one importer": 160,
     "lines of the longest file": 400,
-    "code lines of tests": 96_145,
-    "words of docs": 50_014,
+    "code lines of tests": 96_170,
+    "words of docs": 50_031,
 }
 _OTHER_CODE = (".html", ".js", ".css", ".toml", ".txt", ".tmpl")
 _NO_CODE = {

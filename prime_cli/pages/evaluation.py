@@ -34,10 +34,13 @@ from prime_cli.pages.templates import Html, Page
 from prime_cli.pages.texts import shorten, whole_text
 from prime_cli.pages.tokens import finite
 from prime_cli.runs.outcomes import RolloutColumns
+from prime_cli.runs.pushed_manifest import JUDGES
 from prime_cli.runs.rows import LARGEST
 from prime_cli.runs.sample_lines import SampleLine
 from prime_cli.runs.statistics.intervals import bounds, precision
 from prime_cli.wire.evaluations import CLOSED, EvaluationDetail
+
+_MOST_JUDGES = 8
 
 
 class SampleColumns(NamedTuple):
@@ -146,8 +149,17 @@ def evaluation_page(
         done=detail.total_samples,
         planned=detail.planned,
         others=list(_others(detail)),
+        trust=list(_trust(detail)),
     )
     return render_run(view)
+
+
+def _trust(detail: EvaluationDetail) -> Iterator[str]:
+    """What its owner says of its judges."""
+    told = detail.metadata.get(JUDGES)
+    for each in told[:_MOST_JUDGES] if isinstance(told, list) else ():
+        if isinstance(each, str):
+            yield shorten(f"{detail.owner or 'Its owner'} says: {each}", LONGEST_NOTE)
 
 
 def _others(detail: EvaluationDetail) -> Iterator[Link]:

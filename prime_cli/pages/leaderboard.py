@@ -13,7 +13,7 @@ from prime_cli.pages.charts import COLOURS, Curve, Dot, Point, draw_bar, draw_cu
 from prime_cli.pages.environment import EnvironmentHead, head_of
 from prime_cli.pages.paging import FIRST, Cursor, Room, Window
 from prime_cli.pages.plot import Axis
-from prime_cli.pages.run_page import Choice
+from prime_cli.pages.run_page import ChoiceLink
 from prime_cli.pages.templates import Html, Page
 from prime_cli.pages.texts import shorten
 from prime_cli.wire.environments import EnvironmentDetail
@@ -104,9 +104,9 @@ class LeaderboardRecord(Struct, frozen=True, kw_only=True):
     model: str
     version: str
     receipts: bool
-    model_chips: Window[Choice]
-    version_chips: Window[Choice]
-    receipt_chips: list[Choice]
+    model_chips: Window[ChoiceLink]
+    version_chips: Window[ChoiceLink]
+    receipt_chips: list[ChoiceLink]
     neighbours: Neighbours
     bars: list[Html]
     charts: list[Html]
@@ -142,8 +142,8 @@ def leaderboard_page(
         model_chips=_CHIPS.window(_chips("model", board.models, chosen, address)),
         version_chips=_CHIPS.window(_chips("version", board.versions, chosen, address)),
         receipt_chips=[
-            Choice("any", address(receipts=""), not receipts),
-            Choice("valid", address(receipts="1"), bool(receipts)),
+            ChoiceLink("any", address(receipts=""), not receipts),
+            ChoiceLink("valid", address(receipts="1"), bool(receipts)),
         ],
         neighbours=neighbours,
         bars=_bars(rows.shown),
@@ -166,11 +166,11 @@ def _address(path: str, chosen: Mapping[str, str], **others: str) -> str:
 
 def _chips(
     name: str, values: Sequence[str], chosen: Mapping[str, str], address: Callable[..., str]
-) -> list[Choice]:
+) -> list[ChoiceLink]:
     """All of `values`, and each of them."""
     kept = [*values, *({chosen[name]} - {"", *values})]
     return [
-        Choice(value or "all", address(**{name: value}), value == chosen[name])
+        ChoiceLink(value or "all", address(**{name: value}), value == chosen[name])
         for value in ("", *kept)
     ]
 

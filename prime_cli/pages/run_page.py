@@ -80,7 +80,7 @@ class ExampleSource(Protocol):
         ...
 
 
-class Choice(NamedTuple):
+class ChoiceLink(NamedTuple):
     """One of several links; `kind` is a CSS class, `note` what it means."""
 
     label: str
@@ -93,11 +93,11 @@ class Choice(NamedTuple):
 class OpenedSide(NamedTuple):
     """A rollout of the open example, and links to the others in its place."""
 
-    choices: Sequence[Choice]
+    choices: Sequence[ChoiceLink]
     content: RolloutContent
 
 
-class ExampleLine(NamedTuple):
+class ListedExample(NamedTuple):
     """An example: its texts are of the matching rollout with the lowest reward.
 
     `path` opens or closes it, and `more` is how many rollouts have no dot. `row` names the line
@@ -118,10 +118,10 @@ class ExampleLine(NamedTuple):
 class ExampleTable:
     """A page of the examples; `strip` leads to all of them, `chips` and `orders` to others."""
 
-    lines: Sequence[ExampleLine] = ()
+    lines: Sequence[ListedExample] = ()
     strip: Sequence[Cell] = ()
-    chips: Sequence[Choice] = ()
-    orders: Sequence[Choice] = ()
+    chips: Sequence[ChoiceLink] = ()
+    orders: Sequence[ChoiceLink] = ()
     previous: str | None = None
     next: str | None = None
     here: str = ""
@@ -197,7 +197,7 @@ class _Lines:
         self._opened, self._matching = opened, matching
         self._scale = RewardRange.of(source.columns.span)
 
-    def of(self, rows: Sequence[int]) -> list[ExampleLine]:
+    def of(self, rows: Sequence[int]) -> list[ListedExample]:
         columns = self._source.columns
         places = [self._matched(columns.places(row)) for row in rows]
         texts = self._source.read(places)
@@ -207,11 +207,11 @@ class _Lines:
         columns = self._source.columns
         return columns.lowest([at for at in places if at in self._matching] or places)
 
-    def _line(self, row: int, place: int, texts: ExampleTexts) -> ExampleLine:
+    def _line(self, row: int, place: int, texts: ExampleTexts) -> ListedExample:
         columns, source = self._source.columns, self._source
         places = columns.places(row)
         is_open = self._opened is not None and self._opened in places
-        return ExampleLine(
+        return ListedExample(
             row=row,
             name=shorten(source.name(row), _LONGEST_NAME),
             path=f"{self._here}#e{row}"
@@ -246,12 +246,12 @@ class _Lines:
             for at, kept, name in pairs
         ]
 
-    def _choices(self, here: int, kept: dict[str, str], name: str) -> Iterator[Choice]:
+    def _choices(self, here: int, kept: dict[str, str], name: str) -> Iterator[ChoiceLink]:
         columns = self._source.columns
         for place in columns.places(columns.row_of(here))[:_MOST_DOTS]:
             dot = self._dot(place)
             path = self._address(**kept, **{name: self._source.key(place)})
-            yield Choice(dot.label, f"{path}#open", place == here, kind=dot.kind)
+            yield ChoiceLink(dot.label, f"{path}#open", place == here, kind=dot.kind)
 
 
 def _strip(
@@ -274,15 +274,17 @@ def _strip(
         yield square._replace(label=f"{words}: {square.label}")
 
 
-def _chips(path: str, filters: RunFilter) -> Iterator[Choice]:
-    yield Choice("all", f"{path}{filters.query(only='')}#rollouts", not filters.only)
+def _chips(path: str, filters: RunFilter) -> Iterator[ChoiceLink]:
+    yield ChoiceLink("all", f"{path}{filters.query(only='')}#rollouts", not filters.only)
     for word, note in OUTCOMES.items():
-        yield Choice(word, f"{path}{filters.query(only=word)}#rollouts", filters.only == word, note)
+        yield ChoiceLink(
+            word, f"{path}{filters.query(only=word)}#rollouts", filters.only == word, note
+        )
 
 
-def _orders(path: str, filters: RunFilter) -> Iterator[Choice]:
+def _orders(path: str, filters: RunFilter) -> Iterator[ChoiceLink]:
     for word, label in ORDERS.items():
-        yield Choice(label, f"{path}{filters.query(sort=word)}#rollouts", filters.sort == word)
+        yield ChoiceLink(label, f"{path}{filters.query(sort=word)}#rollouts", filters.sort == word)
 
 
 # --- Texts of a row ---

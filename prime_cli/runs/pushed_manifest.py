@@ -11,6 +11,8 @@ MANIFEST = "prime_run"
 """The key in an evaluation's metadata that holds the run.json."""
 RECEIPT = "prime_receipt"
 """The same for the receipt.json."""
+JUDGES = "prime_judges"
+"""The same for what its owner says of how far its judges can be trusted: sentences."""
 
 
 def manifest_of(detail: EvaluationDetail) -> RunManifest | None:

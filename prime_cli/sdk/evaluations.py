@@ -11,6 +11,7 @@ from typing import TypeVar
 from prime_cli.envs.trust import trust_policy_from
 from prime_cli.evals.control.client import RunControl, control_of
 from prime_cli.evals.execution.run import EvalResult, run_evaluation
+from prime_cli.evals.gate.calibration import known_trust
 from prime_cli.evals.planning.locate import LookupContext
 from prime_cli.evals.planning.request import EvalRequest
 from prime_cli.evals.resume.candidates import request_of_run, resumable_manifest
@@ -97,10 +98,11 @@ class HubEvaluations:
         Raises PartialResult for a run with errors or before its end, and what the hub answers.
         """
         session, saved = self._session, self.get(run)
+        trust = known_trust(saved, Path.cwd())
         return push_run(
             session.hub,
             saved,
-            PushOptions(is_public=public, team=self._session.config.context.team),
+            PushOptions(is_public=public, team=session.config.context.team, trust=trust),
             scrub=scrubber_for(saved, os.environ, session.credential.key),
             progress=session.progress,
         )

@@ -71,7 +71,9 @@ def test_a_judge_is_run_labelled_calibrated_and_gated(model: ScriptedModel, tmp_
         return str(done.json["run_id"])
 
     run = evaluate()
-    assert "was never compared with people" in prime("eval", "show", run).ok().err
+    shown = prime("eval", "show", run).ok().err
+    assert "was never compared with people" in shown
+    assert f"prime judge label {run}" in shown
     gate = ("--require-calibrated", "0.5")
     assert prime("eval", "gate", run, *gate).code == 1
 

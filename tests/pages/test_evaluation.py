@@ -1,4 +1,5 @@
 import dataclasses
+import json
 
 from msgspec import structs
 
@@ -56,6 +57,18 @@ def test_tokens_and_cost_are_those_that_our_client_told() -> None:
     for other in ({"usage": 3, "cost": "<b>"}, {"usage": {"input": "x"}, "cost": None}, [1]):
         odd = structs.replace(RUN, metadata={"prime": other})
         assert "<dt>Cost</dt>" not in render(evaluation_page(odd, samples)).decode()
+
+
+def test_what_its_owner_says_of_its_judges_is_told_as_their_word() -> None:
+    samples = EvaluationSamples(ExampleTable(), 3, Overview())
+    told = ["The judge of `<b>` agrees with people", 3]
+    detail = structs.replace(RUN, owner="ada", metadata={"prime_judges": told})
+    html = render(evaluation_page(detail, samples)).decode()
+    assert "ada says: The judge of <code>&lt;b&gt;</code> agrees with people." in html
+    for odd in ('"word"', '{"a": 1}', "[[]]"):
+        metadata = {"prime_judges": json.loads(odd)}
+        page = evaluation_page(structs.replace(RUN, metadata=metadata), samples)
+        assert "says:" not in render(page).decode()
 
 
 def test_a_page_says_how_many_of_too_many_metadata_it_leaves_out() -> None:

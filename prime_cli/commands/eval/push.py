@@ -1,6 +1,7 @@
 """`prime eval push`."""
 
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 from urllib.parse import urlsplit
@@ -110,6 +111,7 @@ def push(
 
 def push_saved(session: "Session", run: "SavedRun", options: "PushOptions") -> "PushResult":
     """Push one run with what this invocation knows of hub and keys."""
+    from prime_cli.evals.gate.calibration import known_trust
     from prime_cli.evals.sharing.push import push_run
     from prime_cli.evals.sharing.push_options import scrubber_for
     from prime_cli.runs.plan import shard_text
@@ -117,7 +119,7 @@ def push_saved(session: "Session", run: "SavedRun", options: "PushOptions") -> "
     result = push_run(
         session.hub,
         run,
-        options,
+        replace(options, trust=known_trust(run, Path.cwd())),
         scrub=scrubber_for(run, os.environ, session.credential.key),
         progress=session.progress,
     )

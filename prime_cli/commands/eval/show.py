@@ -102,8 +102,7 @@ def _show_summary(session: Session, saved: SavedRun, reducers: list[Reducer] | N
         summary = saved.summary(reducers)
         trust = _trust(saved, summary)
     session.output.show(summary, lines=summary_lines(summary))
-    for sentence in trust:
-        session.output.say(sentence)
+    _say_trust(session, saved, trust)
     if saved.manifest is not None and saved.manifest.training is not UNSET:
         name = saved.folder.run_id
         session.output.hint(f"its steps and verdict: `prime train show {name}`")
@@ -117,6 +116,16 @@ def _trust(saved: SavedRun, summary: Summary) -> list[str]:
 
     rewards = saved.index.rewards()
     return judge_trust(saved.manifest, saved.charges(), rewards, Path.cwd())
+
+
+def _say_trust(session: Session, saved: SavedRun, trust: list[str]) -> None:
+    for sentence in trust:
+        session.output.say(sentence)
+    if trust:
+        from prime_cli.evals.gate.calibration import NEVER_LABELLED
+
+        if NEVER_LABELLED in trust:
+            session.output.hint(f"label rollouts: `prime judge label {saved.folder.run_id}`")
 
 
 def _reducers(words: str | None, threshold: float | None) -> list[Reducer] | None:

@@ -39,6 +39,9 @@ FEWEST = 30
 """Labelled rollouts: with fewer, the interval of kappa is wider than 0.6 and tells nothing."""
 
 
+NEVER_LABELLED = "Its judge was never compared with people"
+
+
 class JudgeIdentity(msgspec.Struct, frozen=True):
     """What decides how a judge scores: its code (the wheel), arguments, models, prompts, sampling.
 
@@ -305,6 +308,14 @@ def judge_calibration(run: SavedRun, cwd: Path, least: float) -> tuple[bool, str
     )
 
 
+def known_trust(run: SavedRun, cwd: Path) -> tuple[str, ...]:
+    """What the records in `cwd` say of the judges of a run, as `judge_trust` does; for others."""
+    if run.manifest is None or not (cwd / _FOLDER).is_dir():
+        return ()
+    told = judge_trust(run.manifest, run.charges(), run.index.rewards(), cwd)
+    return tuple(each for each in told if each != NEVER_LABELLED)
+
+
 def judge_trust(
     manifest: RunManifest, charges: Charges, rewards: Sequence[float], cwd: Path
 ) -> list[str]:
@@ -317,10 +328,8 @@ def judge_trust(
     except PrimeError as error:
         return [error.message]
     if not found:
-        label = f"prime judge label {manifest.run_id}"
-        never = f"Its judge was never compared with people: label rollouts with `{label}`"
         is_judged = manifest.judges or any("judge" in payer.role for payer in charges)
-        return [never] if is_judged else []
+        return [NEVER_LABELLED] if is_judged else []
     judge = identify_judge(manifest, charges)
     return [_trust(each, each.judge.changes(judge), rewards) for each in found]
 
@@ -352,6 +361,7 @@ def _records(cwd: Path, manifest: RunManifest) -> list[Calibration]:
         try:
             found.append(msgspec.json.decode(content, type=Calibration))
         except msgspec.MsgspecError as error:
-            raise UsageError(f"{path} is not the record of a calibration: {error}") from error
+            name = path.relative_to(cwd).as_posix()
+            raise UsageError(f"{name} is not the record of a calibration: {error}") from error
     name = manifest.plan.environment.name
     return [each for each in found if each.environment == name]

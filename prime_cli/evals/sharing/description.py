@@ -1,7 +1,7 @@
 """The description of a run for a push: name, environment, model, metadata, metrics."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -14,7 +14,7 @@ from prime_cli.core.progress import Progress
 from prime_cli.core.refs import EnvRef, is_reference
 from prime_cli.runs.manifest import RunManifest
 from prime_cli.runs.plan import RunEnvironment
-from prime_cli.runs.pushed_manifest import MANIFEST, RECEIPT
+from prime_cli.runs.pushed_manifest import JUDGES, MANIFEST, RECEIPT
 from prime_cli.runs.receipt import read_receipt
 from prime_cli.runs.saved_run import SavedRun
 from prime_cli.runs.scrubber import Scrubber
@@ -41,13 +41,16 @@ def describe(
     *,
     name: str | None = None,
     run_id: str | None = None,
+    trust: Sequence[str] = (),
 ) -> EvaluationRequest:
     """The request that creates the evaluation, in the shape of the official `eval push`; private.
 
     `avg_<metric>` of metadata.json are metrics, all its other keys metadata, without secrets. It
-    includes the manifest of a run of ours, so that it can be rerun from the hub.
+    includes the manifest of a run of ours, so that it can be rerun from the hub, and `trust`.
     """
     metadata = _metadata(run, summary, environment)
+    if trust:
+        metadata[JUDGES] = list(trust)
     slug = metadata.get("env_id") or metadata.get("env") or summary.environment.ref
     reference = None
     if environment is not None:

@@ -51,7 +51,7 @@ def find_beginning(
     Without an `evaluation_id` one will be created under `key`. Raises NotFound if a named
     evaluation does not exist, Conflict if samples would be stored twice.
     """
-    fresh = _fresh(hub, run, anew=options.anew)
+    fresh = _fresh(hub, run, options, anew=options.anew)
     before = load_record(run.folder.path, hub.base_url)
     if options.evaluation_id is not None:
         return _find_named(hub, options.evaluation_id, before, fresh)
@@ -61,7 +61,7 @@ def find_beginning(
         return _find_orphan(hub, before)
     if before.content != fresh.content and not hub.evaluations.knows_batches:
         progress.say("The run has changed, and this hub cannot replace samples")
-        return _fresh(hub, run, anew=True)
+        return _fresh(hub, run, options, anew=True)
     try:
         hub.evaluations.get(before.evaluation_id)
     except NotFound:
@@ -70,8 +70,9 @@ def find_beginning(
     return before
 
 
-def _fresh(hub: "HubClient", run: SavedRun, *, anew: bool) -> PushRecord:
-    return PushRecord(hub=hub.base_url, key=key_of(run, anew=anew), content=content_of(run))
+def _fresh(hub: "HubClient", run: SavedRun, options: PushOptions, *, anew: bool) -> PushRecord:
+    content = content_of(run, options.trust)
+    return PushRecord(hub=hub.base_url, key=key_of(run, anew=anew), content=content)
 
 
 def _find_named(
@@ -146,7 +147,7 @@ class _Push:
         self._record = beginning
         self._scrub = scrub
         self._progress = progress
-        self._content = content_of(run)
+        self._content = content_of(run, options.trust)
         self._skipped: list[int] = []
         self._widened = False
 
@@ -192,6 +193,7 @@ class _Push:
             self._scrub,
             name=options.name,
             run_id=options.run_id,
+            trust=options.trust,
         )
         request.team_id = team.team_id if team else None
         request.metadata = (request.metadata or {}) | {PUSH_KEY: self._record.key}

@@ -20,8 +20,8 @@ class PushOptions:
     """How to push. `evaluation_id` is an evaluation to push into, `run_id` a training run's.
 
     `team` (a slug or id) gets the evaluation, instead of the key's user. `partial` pushes runs that
-    have not ended or have too many errors; `anew` always creates another evaluation. Progress is
-    recorded after each `batch_bytes`.
+    have not ended or have too many errors; `anew` always creates another evaluation. `trust` says
+    how far its judges can be trusted. Progress is recorded after each `batch_bytes`.
     """
 
     environment: EnvRef | None = None
@@ -32,6 +32,7 @@ class PushOptions:
     is_public: bool = False
     partial: bool = False
     anew: bool = False
+    trust: tuple[str, ...] = ()
     batch_bytes: int = 4 * 1024 * 1024
 
 

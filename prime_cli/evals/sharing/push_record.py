@@ -14,11 +14,12 @@ from prime_cli.runs.saved_run import SavedRun
 _KEY = "prime-run-"
 
 
-def content_of(run: SavedRun) -> str:
-    """A digest of the run's state: of its small files, and the sizes of large ones."""
+def content_of(run: SavedRun, trust: Iterable[str] = ()) -> str:
+    """A digest of a run's state: of its small files, the sizes of large ones, and `trust`."""
     folder = run.folder
     if run.manifest is not None:
-        return _digest(_facts([folder.manifest, folder.receipt], [folder.journal]))
+        facts = _facts([folder.manifest, folder.receipt], [folder.journal])
+        return _digest([*facts, *trust])
     return _digest(_facts([folder.metadata], [folder.results, folder.traces]))
 
 

@@ -12,6 +12,7 @@ from prime_cli.evals.gate.calibration import (
     identify_judge,
     judge_calibration,
     judge_trust,
+    known_trust,
     save_calibration,
 )
 from prime_cli.evals.gate.labels import read_labels, save_label
@@ -159,8 +160,10 @@ def trust(run: RunFolder, cwd: Path) -> list[str]:
 def test_a_run_says_how_far_its_judge_can_be_trusted(run: RunFolder, tmp_path: Path) -> None:
     (never,) = trust(run, tmp_path)
     assert "was never compared with people" in never
+    assert known_trust(open_run(run.path), tmp_path) == (), "there is nothing to tell others"
     save_calibration(tmp_path, calibrated(run, tmp_path))
     (told,) = trust(run, tmp_path)
+    assert known_trust(open_run(run.path), tmp_path) == (told,)
     assert told == (
         "The judge of `reward` agrees with people to a kappa of 0.9 (0.79 to 1), by 60 labelled "
         "rollouts; of the rollouts here people would pass 55% (39.9% to 70.1%)"

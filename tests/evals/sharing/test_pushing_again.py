@@ -44,6 +44,17 @@ def test_copy_of_a_folder_that_forgot_its_push_finds_its_evaluation(
     assert only_evaluation(hub).total_samples == 8
 
 
+def test_what_is_found_out_of_its_judges_later_is_pushed_too(
+    hub: HubClient, folder: RunFolder
+) -> None:
+    first = push(hub, folder)
+    told = ("Its judge agrees with people",)
+    assert push(hub, folder, trust=told).status == "updated"
+    assert push(hub, folder, trust=told).status == "unchanged"
+    found = hub.evaluations.get(first.evaluation_id)
+    assert (found.metadata["prime_judges"], found.total_samples) == ([*told], 8)
+
+
 @pytest.mark.parametrize("when", ["before", "after"])
 def test_push_that_breaks_at_any_request_is_finished_by_the_next(
     hub: HubClient, way: Way, tmp_path: Path, when: str
