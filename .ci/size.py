@@ -14,12 +14,12 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 BUDGETS = {
-    "code lines of prime_cli": 115_629,
+    "code lines of prime_cli": 115_630,
     "files of prime_cli": 931,
     "rooms of prime_cli": 16,
     "modules with one importer": 160,
     "lines of the longest file": 400,
-    "code lines of tests": 96_170,
+    "code lines of tests": 96_184,
     "words of docs": 50_031,
 }
 _OTHER_CODE = (".html", ".js", ".css", ".toml", ".txt", ".tmpl")

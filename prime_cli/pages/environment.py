@@ -163,8 +163,9 @@ _LONGEST_FACT = 80
 
 
 def _facts(detail: EnvironmentDetail) -> Iterator[EnvironmentFact]:
-    metadata = detail.metadata
+    metadata, is_public = detail.metadata, detail.visibility == "PUBLIC"
     known = {
+        "Visible to": "everybody" if is_public else detail.owner.name,
         "License": metadata.license if isinstance(metadata.license, str) else "",
         "Python": metadata.python_requires,
         "Published": (detail.created_at or "")[:10],

@@ -6,6 +6,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.site import Site, samples
+from tests.browser.test_account import ACCOUNT, sign_in
 from tests.browser.watched import NARROW, WIDE, Visit
 from tests.hub.evaluating import finalize, made, push
 
@@ -144,6 +145,23 @@ def test_three_clicks_lead_to_why_the_best_model_failed_its_worst_example(
     expect(sides).to_have_count(2)
     expect(sides.first.locator(".turn").last).to_contain_text("slate")
     expect(sides.last).to_contain_text("Request timed out")
+
+
+def test_three_clicks_tell_whether_one_model_is_better_which_version_and_who_sees_it(
+    site: Site, browse: Callable[..., Visit]
+) -> None:
+    page = browse(site.url).open("/")
+    page.get_by_role("link", name="ada/word").click()
+    expect(page.locator(".about")).to_contain_text("Visible toeverybody")
+    page.get_by_role("link", name="Evaluations").click()
+    expect(page.locator(".board")).to_contain_text("not decisive")
+    page.get_by_role("link", name="Versions").click()
+    page.get_by_role("link", name="0.1.0", exact=True).click()
+    expect(page.locator(".switch")).to_contain_text("prime env install ada/word@0.1.0")
+    window = browse(site.url)
+    sign_in(window, site.keys["ada"], ACCOUNT)
+    page = window.open("/dashboard/environments/ada/hidden")
+    expect(page.locator(".about")).to_contain_text("Visible toada")
 
 
 def test_a_long_rollout_is_read_to_its_last_turn_and_its_texts_and_tokens_whole(
