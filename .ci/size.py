@@ -19,7 +19,7 @@ BUDGETS = {
     "rooms of prime_cli": 16,
     "modules with one importer": 160,
     "lines of the longest file": 400,
-    "code lines of tests": 96_184,
+    "code lines of tests": 96_186,
     "words of docs": 50_031,
 }
 _OTHER_CODE = (".html", ".js", ".css", ".toml", ".txt", ".tmpl")
