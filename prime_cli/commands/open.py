@@ -94,7 +94,7 @@ def open_labelling(
 ) -> None:
     """`prime judge label`: the page on which `person` labels a run's rollouts."""
     _require_pages()
-    from prime_cli.web.labelling import labels_path, require_labels
+    from prime_cli.web.labels import labels_path, require_labels
     from prime_cli.web.library import Library
 
     require_labels(run)

@@ -43,7 +43,7 @@ from prime_cli.runs.saved_run import SavedRun
 from prime_cli.runs.transcript import parse_position
 from prime_cli.runs.vf_eval_writer import official_row
 from prime_cli.web.comparison import view_comparison, view_sides
-from prime_cli.web.labelling import give_label, labels_path, next_label, view_label, view_people
+from prime_cli.web.labels import give_label, labels_path, next_label, view_label, view_people
 from prime_cli.web.library import Library
 from prime_cli.web.opened import FollowedRun, LocalRun
 from prime_cli.web.reins import reins_of, steer
