@@ -4,7 +4,6 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 from uuid import uuid4
 
-import msgspec
 from sqlalchemy import (
     ColumnElement,
     Connection,
@@ -396,4 +395,12 @@ def _make_primary(hub: Hub, connection: Connection, row: Row[Any]) -> None:
 
 
 def _shown(row: Row[Any]) -> SshKey:
-    return msgspec.convert(row, SshKey, from_attributes=True)
+    return SshKey(
+        row.id,
+        row.user_id,
+        row.name,
+        row.public_key,
+        row.is_primary,
+        created_at=row.created_at,
+        updated_at=row.updated_at,
+    )
