@@ -14,7 +14,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 BUDGETS = {
-    "code lines of prime_cli": 115_637,
+    "code lines of prime_cli": 115630,
     "files of prime_cli": 931,
     "rooms of prime_cli": 16,
     "modules with one importer": 160,

@@ -395,12 +395,5 @@ def _make_primary(hub: Hub, connection: Connection, row: Row[Any]) -> None:
 
 
 def _shown(row: Row[Any]) -> SshKey:
-    return SshKey(
-        row.id,
-        row.user_id,
-        row.name,
-        row.public_key,
-        row.is_primary,
-        created_at=row.created_at,
-        updated_at=row.updated_at,
-    )
+    names = [each for each in SshKey.__struct_fields__ if each in ssh_keys.c]
+    return SshKey(**{each: getattr(row, each) for each in names})
